@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fake endpoint: an OpenAI-compatible oracle on loopback."""
