@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The doors through which clock, git and forge enter: Protocols that wiring fills.
+
+Rules are pure functions of values; whatever touches the world stands behind one of these. Each has an
+adapter (in a slice) and a simulator (beside the tests of the port) that passes the same suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from truegreen.core.digest import Sha256
+from truegreen.core.index import RunIndex
+
+
+class Clock(Protocol):
+    """Time of day, read once per run."""
+
+    def now(self) -> str:
+        """UTC RFC 3339 in whole seconds, such as ``2026-11-29T17:00:00Z``."""
+        ...
+
+
+class TreeEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """One file of a tree."""
+
+    path: str
+    """Path from the root with ``/``; bytes that are not UTF-8 are written ``%XX``."""
+    mode: str
+    """Six octal digits as git writes them: 100644, 100755, 120000 or 160000."""
+    oid: str
+    """Id of the blob, or of the commit for a submodule."""
+
+
+class MergedTree(msgspec.Struct, frozen=True, kw_only=True):
+    """What merging two commits gives."""
+
+    tree: str | None
+    """The tree, or null if the merge has conflicts."""
+    conflicts: tuple[str, ...] = ()
+    """Paths in conflict."""
+
+
+class GitPort(Protocol):
+    """Questions to a repository with full history; none changes it or runs its code.
+
+    Every method raises ReachProblem ``missing-object`` when an object that it names is not there (a shallow
+    or filtered clone), and ``git-failed`` when git itself fails.
+    """
+
+    def resolve(self, ref: str) -> str | None:
+        """Commit id of a branch or revision, or None if there is no such name."""
+        ...
+
+    def tree_of(self, commit: str) -> str:
+        """Tree id of a commit."""
+        ...
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        """Parents of a commit in order."""
+        ...
+
+    def entries(self, tree: str) -> tuple[TreeEntry, ...]:
+        """All files of a tree, recursively, in git's order."""
+        ...
+
+    def blob(self, oid: str) -> bytes:
+        """Content of a blob."""
+        ...
+
+    def blob_digests(self, oids: Iterable[str]) -> Mapping[str, Sha256]:
+        """SHA-256 of the contents of blobs, by id."""
+        ...
+
+    def merge_tree(self, head: str, base: str) -> MergedTree:
+        """The tree that merging ``head`` into ``base`` gives, by git's own merge."""
+        ...
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether ``older`` is ``newer`` or one of its ancestors."""
+        ...
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Best common ancestor of two commits."""
+        ...
+
+    def commits_between(self, base: str, head: str) -> tuple[str, ...]:
+        """Commits reachable from ``head`` and not from ``base`` along first parents, oldest first."""
+        ...
+
+
+class ForgePort(Protocol):
+    """Questions to a forge's API, asked by the step before the gate."""
+
+    def run_index(self, *, repo: str, head_sha: str, pull_requests: tuple[int, ...], now: str) -> RunIndex:
+        """The complete run index of a head; ``complete`` is false if a page or a count is missing.
+
+        Raises: ReachProblem ``forge-unreachable`` or ``forge-refused``.
+        """
+        ...
