@@ -25,7 +25,7 @@ def main() -> int:
     """Print every finding as ``file:line: word``."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     listed = subprocess.run(  # noqa: S603 - fixed words
-        ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+        ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git of the PATH
         capture_output=True,
         check=False,
     )

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ACTIONLINT = Path(sys.executable).with_name("actionlint")
+"""The one of this environment, whatever the PATH says."""
 TOP_KEY = re.compile(r"""^(?:on|'on'|"on"|jobs)\s*:""", re.MULTILINE)
 
 
@@ -19,7 +21,7 @@ def main() -> int:
     """Exit with what actionlint exits with; 3 if git cannot list the files."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     listed = subprocess.run(  # noqa: S603 - fixed words
-        ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+        ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git of the PATH
         capture_output=True,
         check=False,
     )
@@ -30,7 +32,7 @@ def main() -> int:
     if not workflows:
         return 0
     # Other linters that happen to be installed must not change the answer.
-    command = ["actionlint", "-shellcheck=", "-pyflakes=", *workflows]
+    command = [ACTIONLINT, "-no-color", "-shellcheck=", "-pyflakes=", *workflows]
     return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603 - names from git
 
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests mirror the source: whoever opens a module knows where its tests stand."""
+
+import ast
+
+import tree
+
+UNIT = tree.ROOT / "tests" / "unit"
+ELSEWHERE: dict[str, str] = {
+    "__main__.py": "tests/unit/cli/test_main.py starts it as a process",
+    "core/ports.py": "Protocols without code; their adapters and simulators are tested",
+}
+"""Modules without a test file of their own, and where they are tested."""
+
+
+def _has_tests(name):
+    folder, _, file = name.rpartition("/")
+    return any((UNIT / folder).glob(f"test_{file.removesuffix('.py')}*.py"))
+
+
+def _does_something(syntax):
+    return any(not isinstance(node, ast.Expr) for node in syntax.body)
+
+
+def test_every_module_has_a_test_file_beside_its_twin():
+    """``src/truegreen/a/b.py`` is tested by ``tests/unit/a/test_b*.py``, or the list says where."""
+    without = {
+        name
+        for name, syntax in tree.modules().items()
+        if not name.endswith("__init__.py") and _does_something(syntax) and not _has_tests(name)
+    }
+    assert set(ELSEWHERE) == without
+
+
+def test_no_folder_of_unit_tests_is_without_a_room():
+    """A room that moved takes its tests along."""
+    rooms = {name.rpartition("/")[0] for name in tree.modules()}
+    folders = {path.parent.relative_to(UNIT).as_posix() for path in UNIT.rglob("test_*.py")}
+    assert set() == folders - rooms
