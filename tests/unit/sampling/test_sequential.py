@@ -265,6 +265,7 @@ def test_mostly_passing_can_be_reached_and_takes_the_highest_rates():
 def test_a_tiny_rule_has_no_room_for_mostly_passing():
     """If FAIL cannot happen above .60, nothing is called mostly passing."""
     assert frozenset() == mostly_passing_stops(smoke(cap=3), cases=12)
+    assert frozenset() == mostly_passing_stops(smoke(cap=2), cases=12)
 
 
 def test_ratio_table_is_monotone():
