@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders in which documented commands run.
+
+Each is a function that fills an empty folder and returns variables for the shell; a page names it in the comment
+before a block. Register a new one in ``SANDBOXES``.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def empty(folder: Path) -> dict[str, str]:
+    """A folder with nothing in it, in no repository."""
+    return {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
+
+
+def checkout(folder: Path) -> dict[str, str]:
+    """A copy of this checkout as it stands, committed; ``./dev`` uses the environment that runs the tests."""
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "as it stands"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+    return {"TRUEGREEN_DEV_ENVIRONMENT": sys.prefix}
+
+
+SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {"empty": empty, "checkout": checkout}
