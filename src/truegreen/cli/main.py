@@ -26,7 +26,6 @@ from truegreen.cli import problems
 from truegreen.cli.group import VerbGroup
 from truegreen.core.errors import ReachProblem, TruegreenProblem
 from truegreen.core.outcome import Exit
-from truegreen.wiring import crash
 
 PROGRAM = "truegreen"
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -120,6 +119,8 @@ def _said(problem: TruegreenProblem) -> Exit:
 
 
 def _crashed(err: BaseException, arguments: list[str]) -> Exit:
+    from truegreen.wiring import crash  # noqa: PLC0415 - what only a crash needs would slow every start
+
     log = crash.write_log(err, arguments)
     where = f"the log {log} can be pasted into an issue" if log else "no log could be written"
     return _said(ReachProblem("unexpected-error", f"unexpected {type(err).__name__}; {where}"))
