@@ -30,14 +30,8 @@ STEPS = 100
 """Bounds are whole hundredths."""
 
 
-class EmptySample(EvidenceProblem):
-    """A rate was asked of no samples at all."""
-
-    def __init__(self) -> None:
-        """A bound of 0.0 would read as "always fails"."""
-        super().__init__(
-            "empty-sample", "a pass rate was asked of 0 samples, it needs at least 1", hint="truegreen sample"
-        )
+class EmptySampleProblem(EvidenceProblem):
+    """A rate was asked of no samples at all; a bound of 0.0 would read as "always fails"."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +48,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 def exact_low(passed: int, asked: int, sure: Fraction = SURE) -> float:
     """Exact one-sided lower bound of the pass rate, rounded down to hundredths.
 
-    Raises: EmptySample if nothing was asked.
+    Raises: EmptySampleProblem if nothing was asked.
     """
     _check(passed, asked)
 
@@ -68,7 +62,7 @@ def exact_low(passed: int, asked: int, sure: Fraction = SURE) -> float:
 def exact_high(passed: int, asked: int, sure: Fraction = SURE) -> float:
     """Exact one-sided upper bound of the pass rate, rounded up to hundredths.
 
-    Raises: EmptySample if nothing was asked.
+    Raises: EmptySampleProblem if nothing was asked.
     """
     _check(passed, asked)
     return _mirrored(exact_low(asked - passed, asked, sure))
@@ -80,7 +74,7 @@ def anytime_low(passed: int, asked: int, rule: SequentialRule, sure: Fraction = 
     For a rate q below p_good the likelihood ratio of p_good against q is an e-process for every rate up to q;
     the bound is the largest q at which it has reached 1/(1 - sure).
 
-    Raises: EmptySample if nothing was asked.
+    Raises: EmptySampleProblem if nothing was asked.
     """
     _check(passed, asked)
     return _low_against(rule.p_good, passed, asked, sure) / STEPS
@@ -89,7 +83,7 @@ def anytime_low(passed: int, asked: int, rule: SequentialRule, sure: Fraction = 
 def anytime_high(passed: int, asked: int, rule: SequentialRule, sure: Fraction = SURE) -> float:
     """Upper bound that holds at any stop, rounded up to hundredths: the mirror of ``anytime_low`` with p_bad.
 
-    Raises: EmptySample if nothing was asked.
+    Raises: EmptySampleProblem if nothing was asked.
     """
     _check(passed, asked)
     return _mirrored(_low_against(1 - rule.p_bad, asked - passed, asked, sure) / STEPS)
@@ -98,7 +92,7 @@ def anytime_high(passed: int, asked: int, rule: SequentialRule, sure: Fraction =
 def bounds(passed: int, failed: int, unknown: int, rule: Rule) -> Bounds:
     """Worst-case bounds: ``unknown`` samples (invalid, missing, lost) as failures below and as passes above.
 
-    Raises: EmptySample if there is no sample of any sort.
+    Raises: EmptySampleProblem if there is no sample of any sort.
     """
     asked = passed + failed + unknown
     if isinstance(rule, FixedRule):
@@ -132,7 +126,9 @@ def both_in_words(shown: Bounds) -> str:
 
 def _check(passed: int, asked: int) -> None:
     if asked == 0:
-        raise EmptySample
+        raise EmptySampleProblem(
+            "empty-sample", "a pass rate was asked of 0 samples, it needs at least 1", hint="truegreen sample"
+        )
     if not 0 <= passed <= asked:
         raise EvidenceProblem("impossible-count", f"{passed} passes of {asked} samples cannot be")
 

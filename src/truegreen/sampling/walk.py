@@ -83,15 +83,15 @@ class Walk:
         else:
             self._decide_sequential()
 
-    def passes_still_needed(self) -> int | None:
-        """How many passes in a row would end the reading from here; None if the cap comes first."""
-        passes, outcomes = self._towards_pass()
-        room = self.rule.cap - len(self.taken)
+    def still_needed(self) -> int | None:
+        """How many samples must still come before the reading can end with a verdict; None if the cap is nearer.
+
+        Counted as passes in a row or, where no row of passes can certify PASS any more, as failures in a row.
+        """
         if isinstance(self.rule, FixedRule):
-            return room
-        return next(
-            (more for more in range(room + 1) if passes + more >= self._table.pass_at[outcomes + more]), None
-        )
+            return self.rule.n - len(self.taken)
+        towards_pass = self._reach(Ruling.PASS, *self._towards_pass())
+        return towards_pass if towards_pass is not None else self._reach(Ruling.FAIL, *self._towards_fail())
 
     def is_mostly_passing(self) -> bool:
         """Whether a case with ruling FAIL still works more often than .60; never claimed with unknown samples."""
@@ -128,8 +128,8 @@ class Walk:
             self.cause = Cause.COLD
         elif self._unknown > redraw_allowance(self.rule):
             self.cause = self._spoiler()
-        elif len(self.taken) == self.rule.cap:
-            self.cause = self._cause_at_cap()
+        elif self.still_needed() is None:
+            self.cause = self._cause_without_verdict()
 
     def _decide_fixed(self, n: int) -> None:
         if len(self.taken) < n:
@@ -149,12 +149,23 @@ class Walk:
         cold, warm = self.count["cold-pass"], self.count["pass"] - self.count["cold-pass"]
         return warm > cold and self._would_pass_with_warm_ones()
 
-    def _cause_at_cap(self) -> Cause:
-        if self._would_pass_with_warm_ones():
+    def _cause_without_verdict(self) -> Cause:
+        """Who is to blame: warm passes or samples without a verdict, if a verdict were in reach without them."""
+        passes, failed = self.count["pass"], self.count["fail"]
+        if self._reach(Ruling.PASS, passes, len(self.taken)) is not None:
             return Cause.COLD
-        passes = self.count["pass"]
-        without_unknown = self._table.ruling(passes, passes + self.count["fail"])
-        return Cause.CAP if without_unknown is Ruling.UNDECIDED else self._spoiler()
+        for ruling in (Ruling.PASS, Ruling.FAIL):
+            if self._unknown and self._reach(ruling, passes, passes + failed) is not None:
+                return self._spoiler()
+        return Cause.CAP
+
+    def _reach(self, ruling: Ruling, passes: int, outcomes: int) -> int | None:
+        """How many passes in a row (for PASS), or failures (for FAIL), lead there within the cap; 0 if it is there."""
+        step = 1 if ruling is Ruling.PASS else 0
+        for more in range(self.rule.cap - len(self.taken) + 1):
+            if self._table.ruling(passes + step * more, outcomes + more) is ruling:
+                return more
+        return None
 
     def _spoiler(self) -> Cause:
         return Cause.INVALID if self.count["invalid"] else Cause.CLAIMED

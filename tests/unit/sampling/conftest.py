@@ -21,7 +21,9 @@ class Walked:
     fail_stops: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
-def walk(*, good: float, bad: float, pass_ratio: float, fail_ratio: float, cap: int, p: float) -> Walked:  # noqa: PLR0913 - one walk, six numbers
+def walk(  # noqa: PLR0913 - a rule has these numbers
+    *, good: float, bad: float, pass_ratio: float, fail_ratio: float, cap: int, p: float
+) -> Walked:
     """Dynamic programming over (outcomes, passes): stop at ``pass_ratio`` or above, ``fail_ratio`` or below."""
     up, down = log(good / bad), log((1 - good) / (1 - bad))
     high, low = log(pass_ratio) - 1e-9, log(fail_ratio) + 1e-9

@@ -13,7 +13,7 @@ from scipy.stats import beta
 from truegreen.core.errors import EvidenceProblem
 from truegreen.sampling.bounds import (
     Bounds,
-    EmptySample,
+    EmptySampleProblem,
     anytime_high,
     anytime_low,
     both_in_words,
@@ -92,9 +92,9 @@ def test_unknown_samples_widen_both_ends():
 @pytest.mark.parametrize("ask", [exact_low, exact_high])
 def test_no_sample_has_no_rate(ask):
     """0 of 0 is refused: 0.0 would read as "always fails"."""
-    with pytest.raises(EmptySample):
+    with pytest.raises(EmptySampleProblem):
         ask(0, 0)
-    with pytest.raises(EmptySample):
+    with pytest.raises(EmptySampleProblem):
         bounds(0, 0, 0, smoke())
 
 

@@ -23,7 +23,6 @@ from truegreen.sampling.states import (
     state,
     tally,
 )
-from truegreen.sampling.walk import Walk, redraw_allowance
 
 BUCKET = {"P": "pass", "F": "fail", "I": "invalid", "T": "transport", "C": "claimed-transport"}
 
@@ -140,18 +139,6 @@ def test_invalid_samples_soften_a_fail():
     assert ("never-passed", "") == found("IIIFFFF")
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"), [("IIII", "invalid"), ("CCCC", "claimed-transport"), ("ICIC", "invalid")]
-)
-def test_a_broken_set_up_ends_the_reading_early(text, cause):
-    """More samples without a verdict than losses may be redrawn: no further call is bought."""
-    walk = Walk(smoke(), cases=12)
-    for sample in samples(text[:3]):
-        walk.take(sample)
-    assert walk.is_open
-    assert ("inconclusive", cause) == found(text)
-
-
 def test_a_cap_spoiled_by_invalid_samples_says_so():
     """At the cap the cause is the invalid samples if the others alone would have decided."""
     rule = smoke(cap=8)
@@ -190,14 +177,6 @@ def test_an_outage_blames_nobody():
     assert (State.INCONCLUSIVE, Cause.TRANSPORT) == (case.state, case.cause)
     assert (0, 0, 1, 3) == (case.tally.passed, case.tally.failed, case.tally.transport, case.tally.left)
     assert (0.0, 1.0) == (case.bounds.low, case.bounds.high)
-
-
-@pytest.mark.parametrize(
-    ("rule", "expected"), [(smoke(), 3), (smoke(cap=60), 6), (fixed(5), 2), (smoke(cap=9), 2)]
-)
-def test_a_tenth_of_the_cap_may_be_redrawn_and_two_at_least(rule, expected):
-    """The allowance of redraws."""
-    assert expected == redraw_allowance(rule)
 
 
 def test_too_many_redraws_withhold_pass_and_not_fail():
@@ -366,19 +345,6 @@ def test_bounds_stand_for_what_was_read():
 def test_states_read_as_sentences(text, words):
     """What was proved, for people."""
     assert words == state(samples(text), smoke(), cases=12).words
-
-
-def test_the_walk_knows_how_many_passes_it_still_needs():
-    """Down by one for each pass; None when the cap comes first; under fixed what is left of n."""
-    walk = Walk(smoke(), cases=12)
-    needed = [walk.passes_still_needed()]
-    for sample in samples("PF" + "I"):
-        walk.take(sample)
-        needed.append(walk.passes_still_needed())
-    assert [6, 5, 8, 12] == needed
-    short = Walk(smoke(cap=5), cases=12)
-    assert short.passes_still_needed() is None
-    assert 3 == Walk(fixed(3), cases=12).passes_still_needed()
 
 
 def test_false_pass_stays_below_alpha_with_every_bucket_at_work():
