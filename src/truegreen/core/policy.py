@@ -32,6 +32,44 @@ RUNS = ("this", "same-tree")
 TREES = ("merge", "head")
 BASES = ("ancestor", "tip")
 FORMATS = ("truegreen/v1",)
+LATER_FORMATS = (
+    "admission.json",
+    "apply-receipt.json",
+    "decision.json",
+    "fixture-manifest.txt",
+    "junit",
+    "merge-policy.json",
+    "merge-receipt.json",
+    "model-ledger.json",
+    "nodes.txt",
+    "receipt.json",
+    "retry-ledger.jsonl",
+    "retry-verdict/v1",
+    "review.lock.json",
+    "run.jsonl",
+    "shard.json",
+    "verdict.json",
+)
+"""Forms of other tools that later versions read."""
+TOPOLOGIES = ("editable",)
+SEALS = ("unsigned",)
+TRUNCATED = ("invalid", "fail")
+
+DEFAULT_CAP = 33
+"""Most samples a case under ``smoke`` unless the lane says otherwise (docs/adr/0003)."""
+LEAST_CAP = 6
+"""The fewest under which a case that always passes is certain in the first sequence: 1.9^6 > 1 / (0.8 * 0.05) > 1.9^5."""
+MOST_SAMPLES = 500
+"""Largest cap or fixed number of samples a case."""
+
+
+class KindFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy must know of a record kind."""
+
+    model_backed: bool
+    """Whether its outcome is a model's judgement, so that it may never be required."""
+    built: bool
+    """Whether this version has it."""
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of every key of ``truegreen.toml``: shape, default, meaning.
+
+What it decides: which keys exist, which values each may have, what stands when a key is left out, and which keys
+and values are known but not built. What it leaves: reading a file against the table, to ``policy_read``.
+
+- The reader, the JSON Schema and the table in ``docs/policy.md`` are all made from this table.
+- A key or value that the design names and this version does not build stands in ``LATER_KEYS`` or ``later``: it is
+  refused as ``not-in-this-version``, never taken for a spelling mistake and never ignored.
+- A branch is named exactly and a path starts at the root: what a policy guards can be read off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from truegreen.core import names, policy
+from truegreen.core.record import LANE_NAME
+from truegreen.core.shapes import Above, ListOf, OneOf, Rule, Shape, Text, Whole
+
+ANY_LANE = "*"
+"""Stands in a path for the name of a lane."""
+KeyPath = tuple[str, ...]
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One key."""
+
+    path: KeyPath
+    """Where it stands, such as ``("lanes", "*", "role")``."""
+    shape: Shape
+    """What its value may be."""
+    meaning: str
+    """What it does, in a sentence for the documentation."""
+    default: Any = None
+    """Its value when it is left out, as ``tomllib`` would give it; null where nothing stands in."""
+    is_required: bool = False
+    """Whether leaving it out is an error."""
+    default_words: str = ""
+    """The default in words, where it is no plain value."""
+    later: Mapping[str, str] = {}
+    """Values that the design has and this version does not, each with what it is for."""
+
+
+_CLEAN = Rule(
+    pattern=r"(?! )[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?<! )",
+    asked="a single line without control characters or spaces around it",
+)
+_NO_BACKSLASH = Rule(
+    pattern=r"[^\x00-\x1f\x7f\\]*", asked="a path with / and without backslashes or control characters"
+)
+_SEGMENTS = Rule(
+    pattern=r"(?!\.{1,2}(?:/|$))[^/]+(?:/(?!\.{1,2}(?:/|$))[^/]+)*",
+    asked='a path from the root without empty, "." or ".." segments, such as tests/llm',
+)
+_GLOB = Rule(
+    format="path-pattern",
+    asked="a pattern of paths as in a .gitignore, without negation, such as docs/**",
+)
+_NFC = Rule(format="nfc", asked="a path in Unicode normal form C")
+_NO_WILDCARD = Rule(pattern=r"[^*?\[]*", asked="the exact name of a branch: patterns are not read")
+_SHORT = Rule(pattern=r"(?!refs/)[^\n]*", asked="the short name of a branch, such as main")
+_REF = Rule(
+    pattern=r"(?![-/.])(?!@$)(?:(?!\.\.|//|@\{|/\.|\.lock(?:/|$))[^\x00-\x20\x7f~^:\\])+(?<![/.])",
+    asked="a name that git allows for a branch",
+)
+_WORKFLOW = Rule(
+    pattern=r"\.github/workflows/[^/\x00-\x1f\x7f\\]+\.ya?ml",
+    asked="the path of a workflow file, such as .github/workflows/truegreen.yml",
+)
+LANE_NAME_SHAPE = Text(
+    meaning="the name of a lane",
+    max_characters=64,
+    rules=(
+        Rule(
+            pattern=LANE_NAME.pattern,
+            asked='a lane\'s name of lower-case letters, digits, ".", "_" and "-" that starts with a letter or digit',
+        ),
+    ),
+)
+_NAME = Text(meaning="a name", max_characters=100, rules=(_CLEAN,))
+_PATH = Text(meaning="a path from the root", max_characters=1024, rules=(_NO_BACKSLASH, _SEGMENTS, _NFC))
+_PATTERN = Text(meaning="a pattern of paths", max_characters=names.MAX_PATTERN, rules=(_GLOB, _NFC))
+_BRANCH = Text(meaning="the name of a branch", max_characters=255, rules=(_NO_WILDCARD, _SHORT, _REF))
+_WORKFLOW_PATH = Text(meaning="the path of a workflow file", max_characters=255, rules=(_WORKFLOW, _NFC))
+_KIND = Text(
+    meaning="the name of a record kind",
+    max_characters=41,
+    rules=(Rule(pattern="[a-z][a-z0-9-]*", asked="the name of a record kind, such as sample-ledger"),),
+)
+
+_TOP: tuple[Key, ...] = (
+    Key(
+        path=("schema",),
+        shape=OneOf(values=(policy.SCHEMA,)),
+        is_required=True,
+        meaning="The version of this file's form.",
+    ),
+    Key(
+        path=("mode",),
+        shape=OneOf(values=policy.MODES),
+        default="observe",
+        meaning="Whether a hold or a block makes the check red. `observe` says the word and exits 0. The gate takes "
+        "the stricter of the base branch's and the default branch's value.",
+    ),
+    Key(
+        path=("harness",),
+        shape=ListOf(item=_PATTERN, meaning="a list of patterns"),
+        default=[],
+        meaning="Further files that decide what is run and read. Policy, decision tables, workflows, hooks and "
+        "truegreen's own lock belong to the harness without being listed.",
+    ),
+    Key(
+        path=("max_quarantined",),
+        shape=Whole(least=0, most=1000),
+        default=10,
+        meaning="Most entries that `truegreen.quarantine.toml` may hold, expired ones included.",
+    ),
+    Key(
+        path=("max_quarantine_days",),
+        shape=Whole(least=1, most=366),
+        default=30,
+        meaning="Longest time from an entry's `since` to its `expires`, in days.",
+    ),
+)
+
+_CHECK: tuple[Key, ...] = (
+    Key(
+        path=("check", "name"),
+        shape=_NAME,
+        default="truegreen",
+        meaning="The check's name, exactly as the forge shows it and as branch protection requires it.",
+    ),
+    Key(
+        path=("check", "workflow"),
+        shape=_WORKFLOW_PATH,
+        default=".github/workflows/truegreen.yml",
+        meaning="The workflow file that publishes the check.",
+    ),
+    Key(
+        path=("check", "branches"),
+        shape=ListOf(item=_BRANCH, meaning="a list of exact branch names", least=1),
+        default=["main"],
+        meaning="The branches that the check guards, each by its exact short name. A pull request into any other "
+        "branch is blocked. Read from the default branch's policy.",
+    ),
+    Key(
+        path=("check", "topology"),
+        shape=OneOf(values=policy.TOPOLOGIES),
+        default="editable",
+        later={"owned": "branch safety (checks audit)", "locked": "branch safety (checks audit)"},
+        meaning="Who could edit the gate; named in every decision. `editable`: a pull request can edit the workflow "
+        "that gates it, so honest mistakes are caught and nothing more is promised.",
+    ),
+)
+
+
+def _lane(name: str, shape: Shape, default: Any, meaning: str, **more: Any) -> Key:
+    return Key(path=("lanes", ANY_LANE, name), shape=shape, default=default, meaning=meaning, **more)
+
+
+_LANE: tuple[Key, ...] = (
+    _lane("kind", _KIND, "sample-ledger", "The kind of record that the lane writes."),
+    _lane(
+        "role",
+        OneOf(values=policy.ROLES),
+        "required",
+        "`required`: must hold. `consulted`: may stop a merge and never lifts anything. `advisory`: notes only.",
+    ),
+    _lane(
+        "tests",
+        _PATH,
+        None,
+        "The folder or file with the lane's tests and cases. Everything in it judges.",
+        is_required=True,
+    ),
+    _lane(
+        "rule",
+        OneOf(values=policy.RULES),
+        "smoke",
+        "`smoke`: samples each case until it is certain enough that it passes at least 95 % of the time, or no more "
+        "than half. `fixed`: `samples` samples a case.",
+        later={"standard": "sampling for teams", "strict": "sampling for teams"},
+    ),
+    _lane("samples", Whole(least=1, most=policy.MOST_SAMPLES), 5, "Samples a case under `fixed`."),
+    _lane(
+        "cap",
+        Whole(least=policy.LEAST_CAP, most=policy.MOST_SAMPLES),
+        policy.DEFAULT_CAP,
+        "Most samples a case under `smoke` before it is called inconclusive.",
+    ),
+    _lane(
+        "irrelevant",
+        ListOf(item=_PATTERN, meaning="a list of patterns"),
+        [],
+        "Files that cannot change what the model reads. May not match what judges, prompts, policy or workflows.",
+    ),
+    _lane(
+        "ruler",
+        ListOf(item=_PATTERN, meaning="a list of patterns"),
+        [],
+        "Further files that judge: a judge's prompt, a schema outside `tests`.",
+    ),
+    _lane(
+        "runs",
+        OneOf(values=policy.RUNS),
+        "same-tree",
+        "`same-tree`: evidence of every listed run that tested the same tree counts, with all its attempts. `this`: "
+        "only the gate's own run; the decision says that other runs were not read.",
+        later={"listed": "runs of other workflows as evidence"},
+    ),
+    _lane(
+        "tree",
+        OneOf(values=policy.TREES),
+        "merge",
+        "`merge`: the tree that merging head and base gives. `head`: the head as it is.",
+    ),
+    _lane(
+        "base",
+        OneOf(values=policy.BASES),
+        "ancestor",
+        "`ancestor`: evidence may be for an older state of the base branch, and the decision says so. `tip`: it "
+        "holds until the evidence is for the newest.",
+    ),
+    _lane(
+        "seal",
+        OneOf(values=policy.SEALS),
+        "unsigned",
+        "Whether records must be signed. `unsigned` is named in the decision.",
+        later={"ed25519": "signed records"},
+    ),
+    _lane(
+        "formats",
+        ListOf(item=OneOf(values=policy.FORMATS), meaning="a list of record formats", least=1),
+        list(policy.FORMATS),
+        "The record formats that count.",
+        later=dict.fromkeys(policy.LATER_FORMATS, "records in other tools' forms"),
+    ),
+    _lane(
+        "job",
+        _NAME,
+        None,
+        "Display name of the job that writes the lane's records; `{part}` stands for the part.",
+        default_words="the lane's name",
+    ),
+    _lane(
+        "workflow",
+        _WORKFLOW_PATH,
+        None,
+        "The workflow file whose runs count for this lane.",
+        default_words="`check.workflow`",
+    ),
+    _lane(
+        "truncated",
+        OneOf(values=policy.TRUNCATED),
+        "invalid",
+        "What an answer is that was cut at its length limit: `invalid` (no measurement) or `fail`.",
+    ),
+    _lane(
+        "max_calls",
+        Whole(least=1, most=1_000_000),
+        None,
+        "Most calls to the endpoint in one run; reaching it holds.",
+        default_words="no limit",
+    ),
+    _lane(
+        "max_minutes",
+        Above(most=1440, unit="minutes"),
+        None,
+        "Most minutes of sampling in one run; reaching it holds.",
+        default_words="no limit",
+    ),
+    _lane(
+        "timeout_s", Above(most=3600, unit="seconds"), 60, "Time limit of one sample. Reaching it is a fail."
+    ),
+    _lane("concurrency", Whole(least=1, most=256), 8, "Samples in flight at once."),
+    _lane(
+        "model",
+        Text(meaning="the name of a model", max_characters=200, rules=(_CLEAN,)),
+        None,
+        "Model that YAML cases ask for.",
+        default_words="the environment's",
+    ),
+    _lane(
+        "allow_removed",
+        Whole(least=0, most=10_000),
+        0,
+        "How many of base's cases may vanish without an entry in `truegreen.removed.toml`.",
+    ),
+    _lane(
+        "owner",
+        _NAME,
+        None,
+        "Who is asked when the lane is undecided.",
+        default_words="nobody is named",
+    ),
+)
+
+KEYS: Final[Mapping[KeyPath, Key]] = {key.path: key for key in (*_TOP, *_CHECK, *_LANE)}
+"""Every key that is built, by path, in the order of the documentation."""
+
+TABLES: Final[frozenset[KeyPath]] = frozenset({("check",), ("lanes",), ("lanes", ANY_LANE)})
+"""Paths that are tables."""
+
+LATER_KEYS: Final[Mapping[KeyPath, str]] = {
+    ("extends",): "a policy of the organisation",
+    ("bank",): "evidence kept for unchanged keys",
+    ("budget",): "token budgets",
+    ("limiter",): "one rate for all clients of an endpoint",
+    ("override",): "an override on record",
+    ("prices",): "spend in dollars",
+    ("redact",): "what evidence exposes of answers",
+    ("lanes", ANY_LANE, "no_secrets"): "forks and bots without a key",
+    ("lanes", ANY_LANE, "max_usd"): "spend in dollars",
+    ("lanes", ANY_LANE, "keys"): "signed records",
+    ("lanes", ANY_LANE, "fresh_for"): "evidence kept for unchanged keys",
+    ("lanes", ANY_LANE, "base_setup"): "sampling the base beside the head",
+    ("lanes", ANY_LANE, "judge"): "cases that a model judges",
+    ("lanes", ANY_LANE, "incubate"): "new cases that do not gate yet",
+    ("lanes", ANY_LANE, "retries"): "kinds of which only one attempt counts",
+    ("lanes", ANY_LANE, "ruler_from"): "base's ruler on head's code",
+    ("lanes", ANY_LANE, "guard"): "guards against calls that bypass the proxy",
+    ("lanes", ANY_LANE, "empty_plan"): "shards",
+}
+"""Keys that the design names and this version does not build, each with what it is for."""
