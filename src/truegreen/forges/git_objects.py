@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One long conversation with git about objects: contents and digests, streamed.
+
+What it decides: framing, pace and limits of ``git cat-file --batch``. What it leaves: what objects mean, to
+``git``; the private directory, to ``git_process``.
+
+- Contents are checked against the id by which they were asked: a damaged object is a failure, not an answer.
+- At most ``WINDOW`` questions are open at once, so that neither side can block on a full pipe, and a blob that
+  is digested is never held whole.
+- Silence of ``time_limit_s`` ends the conversation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from truegreen.core.digest import Sha256
+from truegreen.core.errors import ReachProblem
+from truegreen.core.quoted import quoted
+from truegreen.forges.git_process import GitProcess, failure, missing, timed_out
+
+WINDOW = 400
+"""Open questions; with 64 digits and a line end each that is 26 kB, less than a pipe holds (64 KiB on Linux)."""
+CHUNK = 1 << 18
+"""Bytes read at once."""
+
+
+class ObjectReader:
+    """A ``cat-file --batch`` process that is started when first asked."""
+
+    def __init__(self, git: GitProcess) -> None:
+        self._git = git
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pending = bytearray()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        self._pending.clear()
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+
+    def content(self, oid: str, kind: str) -> bytes:
+        """The content of one object of that kind.
+
+        Raises: ReachProblem ``missing-object`` or ``git-failed``.
+        """
+        parts: list[bytes] = []
+        self._converse([oid], kind, lambda _oid: parts.append)
+        return b"".join(parts)
+
+    def digests(self, oids: Iterable[str]) -> dict[str, Sha256]:
+        """SHA-256 of the contents of blobs, by id.
+
+        Raises: ReachProblem ``missing-object`` or ``git-failed``.
+        """
+        running = {}
+
+        def begin(oid: str) -> Callable[[bytes], object]:
+            running[oid] = hashlib.sha256()
+            return running[oid].update
+
+        self._converse(list(dict.fromkeys(oids)), "blob", begin)
+        return {oid: Sha256(f"sha256:{digest.hexdigest()}") for oid, digest in running.items()}
+
+    def _converse(
+        self, oids: list[str], kind: str, begin: Callable[[str], Callable[[bytes], object]]
+    ) -> None:
+        waiting = deque(oids)
+        asked: deque[str] = deque()
+        try:
+            while waiting or asked:
+                if len(asked) <= WINDOW // 2 and waiting:
+                    batch = [waiting.popleft() for _ in range(min(WINDOW - len(asked), len(waiting)))]
+                    self._ask(batch)
+                    asked.extend(batch)
+                oid = asked.popleft()
+                self._receive(oid, kind, begin(oid))
+        except BaseException:
+            self.close()  # answers to open questions would be taken for answers to the next ones
+            raise
+
+    def _ask(self, oids: list[str]) -> None:
+        if self._process is None:
+            self._process = self._start()
+        stream = self._process.stdin
+        try:
+            if stream is not None:
+                stream.write("".join(f"{oid}\n" for oid in oids).encode())
+                stream.flush()
+        except OSError as err:
+            raise self._ended() from err
+
+    def _receive(self, oid: str, kind: str, sink: Callable[[bytes], object]) -> None:
+        fields = self._line().split()
+        if fields[1:] == [b"missing"]:
+            raise missing(f"{kind} {oid}")
+        if len(fields) != 3 or fields[0] != oid.encode():  # noqa: PLR2004 - id, kind, size
+            raise ReachProblem(
+                "git-failed", f"git cat-file answered {quoted(b' '.join(fields))} when asked for {oid}"
+            )
+        size = int(fields[2])
+        own = hashlib.new(self._git.object_format, b"%b %d\0" % (fields[1], size), usedforsecurity=False)
+        self._take(size, own.update, sink)
+        self._take(1)
+        if fields[1] != kind.encode():
+            raise ReachProblem("missing-object", f"{oid} is a {fields[1].decode()}, asked was a {kind}")
+        if own.hexdigest() != oid:
+            raise ReachProblem(
+                "git-failed", f"the clone's object {oid} is damaged: its content is {own.hexdigest()}"
+            )
+
+    def _line(self) -> bytes:
+        while (end := self._pending.find(b"\n")) < 0:
+            self._fill()
+        line = bytes(self._pending[:end])
+        del self._pending[: end + 1]
+        return line
+
+    def _take(self, size: int, *sinks: Callable[[bytes], object]) -> None:
+        while size:
+            if not self._pending:
+                self._fill()
+            piece = bytes(self._pending[:size])
+            del self._pending[: len(piece)]
+            size -= len(piece)
+            for sink in sinks:
+                sink(piece)
+
+    def _fill(self) -> None:
+        process = self._process
+        if process is None or process.stdout is None:
+            raise self._ended()
+        poller = select.poll()
+        poller.register(process.stdout, select.POLLIN)
+        if not poller.poll(self._git.time_limit_s * 1000):
+            raise timed_out("cat-file", self._git.time_limit_s)
+        piece = os.read(process.stdout.fileno(), CHUNK)
+        if not piece:
+            raise self._ended()
+        self._pending += piece
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with (self._git.private / "cat-file.log").open("wb") as log:
+            return subprocess.Popen(  # noqa: S603 - the program is an absolute path, the arguments are ours
+                self._git.command("cat-file", "--batch"),
+                env=self._git.environment(),
+                cwd=self._git.private,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+            )
+
+    def _ended(self) -> ReachProblem:
+        code = self._process.wait() if self._process else 0
+        return failure("cat-file", code, (self._git.private / "cat-file.log").read_bytes())
