@@ -75,7 +75,9 @@ esac
 @pytest.fixture
 def machine(tmp_path):
     """A PATH whose uv notes what it is asked for, and fails where a file says so."""
-    return _bin(tmp_path / "bin", *COREUTILS, "mkdir", "chmod", python3='[ "$1" != -V ] || echo Python 3.11.2', uv=UV)
+    return _bin(
+        tmp_path / "bin", *COREUTILS, "mkdir", "chmod", python3='[ "$1" != -V ] || echo Python 3.11.2', uv=UV
+    )
 
 
 def _asked(tmp_path):

@@ -22,7 +22,10 @@ def test_every_row_has_promise_command_and_state():
     assert [] == [
         row
         for row in _rows()
-        if len(row) != 3 or not row[0] or not re.match(r"`[^`]+`", row[1]) or row[2].partition(":")[0] not in STATES
+        if len(row) != 3
+        or not row[0]
+        or not re.match(r"`[^`]+`", row[1])
+        or row[2].partition(":")[0] not in STATES
     ]
 
 

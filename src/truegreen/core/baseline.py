@@ -87,10 +87,14 @@ def read_baseline(data: bytes) -> Baseline:
     except msgspec.ValidationError as err:
         raise EvidenceProblem("bad-baseline", f"the baseline cannot be read: {err}", hint=_HINT) from err
     if baseline.schema != SCHEMA:
-        raise EvidenceProblem("bad-baseline", f"the baseline says {baseline.schema[:60]!r}, asked {SCHEMA!r}", hint=_HINT)
+        raise EvidenceProblem(
+            "bad-baseline", f"the baseline says {baseline.schema[:60]!r}, asked {SCHEMA!r}", hint=_HINT
+        )
     for name, lane in baseline.lanes.items():
         if not lane.reason.strip():
-            raise EvidenceProblem("bad-baseline", f"the baseline of lane {name[:64]!r} gives no reason", hint=_HINT)
+            raise EvidenceProblem(
+                "bad-baseline", f"the baseline of lane {name[:64]!r} gives no reason", hint=_HINT
+            )
         if tuple(sorted(set(lane.case_ids))) != lane.case_ids:
             raise EvidenceProblem(
                 "bad-baseline", f"the case ids of lane {name[:64]!r} are not sorted and distinct", hint=_HINT

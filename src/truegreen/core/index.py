@@ -151,7 +151,9 @@ def read_index(data: bytes) -> RunIndex:
     except msgspec.ValidationError as err:
         raise EvidenceProblem("bad-run-index", f"the run index cannot be read: {err}") from err
     if index.schema != SCHEMA:
-        raise EvidenceProblem("bad-run-index", f"the run index says schema {index.schema[:60]!r}, asked {SCHEMA!r}")
+        raise EvidenceProblem(
+            "bad-run-index", f"the run index says schema {index.schema[:60]!r}, asked {SCHEMA!r}"
+        )
     ids = [run.run_id for run in index.runs]
     if len(set(ids)) != len(ids):
         raise EvidenceProblem("bad-run-index", f"the run index lists {len(ids)} runs but {len(set(ids))} ids")

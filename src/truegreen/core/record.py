@@ -106,13 +106,18 @@ def _check_texts(envelope: Envelope) -> None:
             "not-a-record", f"{wrong[0]} is {getattr(subject, wrong[0])[:80]!r}, not a whole object id"
         )
     if subject.event not in EVENTS:
-        raise EvidenceProblem("not-a-record", f"event is {subject.event[:40]!r}, not one of {', '.join(EVENTS)}")
+        raise EvidenceProblem(
+            "not-a-record", f"event is {subject.event[:40]!r}, not one of {', '.join(EVENTS)}"
+        )
     if subject.run_id < 0 or subject.run_attempt < 1:
         raise EvidenceProblem(
-            "not-a-record", f"run {subject.run_id} attempt {subject.run_attempt} cannot exist: attempts count from 1"
+            "not-a-record",
+            f"run {subject.run_id} attempt {subject.run_attempt} cannot exist: attempts count from 1",
         )
     if not _TIME_TEXT.fullmatch(envelope.issued_at):
-        raise EvidenceProblem("not-a-record", f"issued_at is {envelope.issued_at[:40]!r}, not UTC RFC 3339 seconds")
+        raise EvidenceProblem(
+            "not-a-record", f"issued_at is {envelope.issued_at[:40]!r}, not UTC RFC 3339 seconds"
+        )
     for name in ("lane", "part"):
         text = getattr(envelope, name)
         if not LANE_NAME.fullmatch(text):
