@@ -144,6 +144,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     """Run in which the gate ran."""
     run_attempt: int
     """Its attempt."""
+    workflow: str
+    """Path of its workflow file; empty for a working copy."""
     local: bool
     """Whether this is a working copy, which never counts in CI."""
 
