@@ -136,7 +136,7 @@ def joined(attempts: Sequence[Sequence[Sample]], rule: Rule) -> tuple[Sample, ..
         in_order(attempt)
         for sample in attempt:
             earlier = slots.get(sample.n)
-            if earlier is not None and not _may_be_refilled(earlier, rule):
+            if earlier is not None and not may_be_refilled(earlier, rule):
                 raise EvidenceProblem(
                     "sample-number-twice",
                     f"two attempts have a sample {sample.n}: {earlier.bucket} and {sample.bucket}",
@@ -144,6 +144,13 @@ def joined(attempts: Sequence[Sequence[Sample]], rule: Rule) -> tuple[Sample, ..
                 )
             slots[sample.n] = sample
     return tuple(slots[number] for number in sorted(slots))
+
+
+def may_be_refilled(sample: Sample, rule: Rule) -> bool:
+    """Whether a later attempt may give a new outcome to this sample's number."""
+    if sample.bucket == "transport":
+        return True
+    return isinstance(rule, FixedRule) and sample.bucket == "invalid" and sample.reason == MISSING
 
 
 def tally(samples: Iterable[Sample]) -> Tally:
@@ -229,9 +236,3 @@ def _named(walk: Walk, counted: Tally, truncated: Cause) -> tuple[State, Cause]:
     if walk.cause is not Cause.NONE:
         return State.INCONCLUSIVE, walk.cause
     return State.INCONCLUSIVE, truncated if truncated is not Cause.NONE else Cause.MISSING
-
-
-def _may_be_refilled(sample: Sample, rule: Rule) -> bool:
-    if sample.bucket == "transport":
-        return True
-    return isinstance(rule, FixedRule) and sample.bucket == "invalid" and sample.reason == MISSING
