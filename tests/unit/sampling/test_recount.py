@@ -40,7 +40,15 @@ def samples(text, first=1, **more):
 def case(name, taken, lost=()):
     """One row of a ledger."""
     return Case(
-        id=name, blast_radius="normal", owner=None, feature=None, golden=False, samples=taken, lost=lost, state="", why=""
+        id=name,
+        blast_radius="normal",
+        owner=None,
+        feature=None,
+        golden=False,
+        samples=taken,
+        lost=lost,
+        state="",
+        why="",
     )
 
 
