@@ -8,7 +8,10 @@ import tree
 UNIT = tree.ROOT / "tests" / "unit"
 ELSEWHERE: dict[str, str] = {
     "__main__.py": "tests/unit/cli/test_main.py starts it as a process",
+    "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
+    "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
+    "sampling/ledger.py": "shapes without rules; counted again by tests/unit/sampling/test_recount.py",
 }
 """Modules without a test file of their own, and where they are tested."""
 

@@ -17,17 +17,22 @@ from truegreen.core.outcome import Exit
 WORKFLOW_COMMAND = "##["
 """The older syntax of workflow commands, which a runner obeys anywhere in a line."""
 
+LONGEST = 1000
+"""Characters of a message that are shown."""
+
 
 def shown(problem: TruegreenProblem) -> str:
     """The problem as one or two lines, each ended by LF."""
-    lines = [f"truegreen: {in_one_line(str(problem))}\n"]
+    lines = [f"truegreen: {in_one_line(problem.message)} [{problem.code}]\n"]
     if problem.hint:
         lines.append(f"  hint: {in_one_line(problem.hint)}\n")
     return "".join(lines)
 
 
 def in_one_line(text: str) -> str:
-    """The text with every character that is not printable written as an escape."""
+    """The text with every character that is not printable written as an escape, cut if it is long."""
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}… ({len(text)} characters)"
     escaped = "".join(char if char.isprintable() else _escape(char) for char in text)
     return escaped.replace(WORKFLOW_COMMAND, "##\\[")
 

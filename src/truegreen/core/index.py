@@ -143,7 +143,7 @@ def read_index(data: bytes) -> RunIndex:
     """The run index in ``data``.
 
     Raises: EvidenceProblem ``bad-run-index`` for another schema, a missing or unknown key, a run or attempt
-    listed twice, or attempts with a gap, besides what the strict reader raises.
+    listed twice, a run without attempts, or attempts with a gap, besides what the strict reader raises.
     """
     value = read_json(data)
     try:
@@ -159,7 +159,7 @@ def read_index(data: bytes) -> RunIndex:
         raise EvidenceProblem("bad-run-index", f"the run index lists {len(ids)} runs but {len(set(ids))} ids")
     for run in index.runs:
         numbers = [attempt.attempt for attempt in run.attempts]
-        if numbers != list(range(1, len(numbers) + 1)):
+        if not numbers or numbers != list(range(1, len(numbers) + 1)):
             raise EvidenceProblem(
                 "bad-run-index", f"run {run.run_id} lists attempts {numbers}, which do not count from 1"
             )
