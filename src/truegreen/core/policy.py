@@ -157,7 +157,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     harness: tuple[str, ...]
     """Patterns of further files that decide what is run and read."""
     max_quarantined: int
-    """Most live quarantine entries."""
+    """Most entries of the quarantine."""
     max_quarantine_days: int
     """Longest time from an entry's start to its expiry, in days."""
     digest: Sha256

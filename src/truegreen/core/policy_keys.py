@@ -19,7 +19,7 @@ import msgspec
 
 from truegreen.core import names, policy
 from truegreen.core.record import LANE_NAME
-from truegreen.core.shapes import Above, ListOf, OneOf, Rule, Shape, Text, Whole
+from truegreen.core.shapes import LINE, Above, ListOf, OneOf, Rule, Shape, Text, Whole
 
 ANY_LANE = "*"
 """Stands in a path for the name of a lane."""
@@ -45,10 +45,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """Values that the design has and this version does not, each with what it is for."""
 
 
-_CLEAN = Rule(
-    pattern=r"(?! )[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?<! )",
-    asked="a single line without control characters or spaces around it",
-)
 _NO_BACKSLASH = Rule(
     pattern=r"[^\x00-\x1f\x7f\\]*", asked="a path with / and without backslashes or control characters"
 )
@@ -81,7 +77,7 @@ LANE_NAME_SHAPE = Text(
         ),
     ),
 )
-_NAME = Text(meaning="a name", max_characters=100, rules=(_CLEAN,))
+_NAME = Text(meaning="a name", max_characters=100, rules=(LINE,))
 _PATH = Text(meaning="a path from the root", max_characters=1024, rules=(_NO_BACKSLASH, _SEGMENTS, _NFC))
 _PATTERN = Text(meaning="a pattern of paths", max_characters=names.MAX_PATTERN, rules=(_GLOB, _NFC))
 _BRANCH = Text(meaning="the name of a branch", max_characters=255, rules=(_NO_WILDCARD, _SHORT, _REF))
@@ -279,7 +275,7 @@ _LANE: tuple[Key, ...] = (
     _lane("concurrency", Whole(least=1, most=256), 8, "Samples in flight at once."),
     _lane(
         "model",
-        Text(meaning="the name of a model", max_characters=200, rules=(_CLEAN,)),
+        Text(meaning="the name of a model", max_characters=200, rules=(LINE,)),
         None,
         "Model that YAML cases ask for.",
         default_words="the environment's",

@@ -91,6 +91,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return _compiled(self.pattern).fullmatch(text) is not None
 
 
+LINE = Rule(
+    pattern=r"(?! )[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?<! )",
+    asked="a single line without control characters or spaces around it",
+)
+"""What every short text keeps that people will read."""
+
+
 class Text(msgspec.Struct, frozen=True, kw_only=True):
     """A text."""
 

@@ -125,8 +125,6 @@ class _Scanner:
         else:
             line = self.line_now()
             raw = self.skip(_STRING if opening in ('"', "'") else _BARE)
-            if not raw:
-                raise _LostError
             self.places[path] = Place(line=line, raw=raw.strip())
 
     def array(self, path: TomlPath) -> None:

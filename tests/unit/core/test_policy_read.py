@@ -106,6 +106,12 @@ def test_a_lanes_workflow_follows_the_checks():
     ] == [(lane.workflow, policy.sources[f"lanes.{lane.name}.workflow"]) for lane in policy.lanes]
 
 
+def test_a_job_is_called_like_its_lane_unless_it_is_named():
+    """The forge lists jobs by their display names."""
+    policy = _read(HEAD + '[lanes.a]\ntests = "x"\n[lanes.b]\ntests = "x"\njob = "Model tests ({part})"\n')
+    assert ["a", "Model tests ({part})"] == [lane.job for lane in policy.lanes]
+
+
 def test_a_value_out_of_a_closed_set_is_shown_beside_the_set():
     """The line, both values, the code."""
     text = (
