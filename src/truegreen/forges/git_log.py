@@ -157,7 +157,14 @@ class _Player:
             code, message, hint = msgspec.convert(stored[_PROBLEM], tuple[str, str, str], strict=True)
         except (msgspec.ValidationError, KeyError, TypeError) as err:
             raise _unknown(question) from err
-        raise ReachProblem(code, message, hint=hint)
+        match code:
+            case "missing-object":
+                raise ReachProblem("missing-object", message, hint=hint)
+            case "git-failed":
+                raise ReachProblem("git-failed", message, hint=hint)
+            case "git-too-old":
+                raise ReachProblem("git-too-old", message, hint=hint)
+        raise _unknown(question)
 
 
 def _set_question(oids: list[str]) -> str:

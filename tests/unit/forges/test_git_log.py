@@ -90,7 +90,19 @@ def test_what_was_not_asked_has_no_answer(question):
 
 
 @pytest.mark.parametrize(
-    "stored", [None, 7, [], "x", {}, {"is": {"a": 1}}, {"problem": 1}, {"problem": ["a"]}, {"problem": []}]
+    "stored",
+    [
+        None,
+        7,
+        [],
+        "x",
+        {},
+        {"is": {"a": 1}},
+        {"problem": 1},
+        {"problem": ["a"]},
+        {"problem": []},
+        {"problem": ["new-code", "m", "h"]},
+    ],
 )
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_answer_of_another_shape_is_none(question, stored):
@@ -104,3 +116,12 @@ def test_an_answer_of_another_shape_is_none(question, stored):
     with pytest.raises(EvidenceProblem) as caught:
         QUESTIONS[question](replay(spoiled))
     assert "not-in-bundle" == caught.value.code
+
+
+@pytest.mark.parametrize("code", ["missing-object", "git-failed", "git-too-old"])
+def test_a_problem_is_raised_again_with_its_words(code):
+    """What git could not say then, the replay does not say either."""
+    log = {f"blob {NOWHERE}": {"problem": [code, "a sentence", "a hint"]}}
+    with pytest.raises(ReachProblem) as caught:
+        replay(log).blob(NOWHERE)
+    assert (code, "a sentence", "a hint") == (caught.value.code, caught.value.message, caught.value.hint)
