@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The observer: a forwarder on loopback before the real endpoint that sees and changes nothing.
+
+What it decides: what is kept of each exchange. What it leaves: what an exchange means, to ``core.wire``; which
+sample gets which token, to the sampler.
+
+- It runs in a thread of its own with an event loop of its own; every method may be called from any thread.
+- It never retries, never answers for the upstream, never changes a body. See ``tunnel`` for the order of things.
+- ``base_url(token)`` gives the address under which a sample's calls are its own. A request without token is
+  kept with ``token = None``; if processes are watched, the one that held the connection is named.
+- An error inside the observer is never lost: ``drain`` and ``close`` raise it.
+- Clients must not send loopback through an HTTP proxy: set ``NO_PROXY=127.0.0.1`` where one is configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Final, Self
+
+from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.exchange import Exchange
+from truegreen.observer.passage import Passage
+from truegreen.observer.peers import owner_of
+from truegreen.observer.request import TOKEN, Head, RequestReader
+from truegreen.observer.tunnel import Limits, Settings, Tunnel
+from truegreen.observer.upstream import READ_BYTES, parse_upstream
+
+HOST: Final = "127.0.0.1"
+BACKLOG: Final = 1024
+START_LIMIT_S: Final = 10.0
+
+
+class Observer:
+    """Forwards to one upstream and keeps what passed; use as a context manager."""
+
+    def __init__(
+        self,
+        upstream: str,
+        *,
+        tls: ssl.SSLContext | None = None,
+        limits: Limits | None = None,
+        forward_sample: bool = False,
+        on_exchange: Callable[[Exchange], None] | None = None,
+    ) -> None:
+        """``upstream`` is the endpoint's base URL, path prefix included.
+
+        ``tls``: trust for an https upstream, by default the SDKs'. ``limits``: keep them above the clients' own.
+        ``forward_sample``: add ``x-truegreen-sample`` with the token's number.
+        ``on_exchange``: called in the observer's thread with each finished exchange; it must be quick.
+
+        Raises: UsageProblem ``bad-upstream``.
+        """
+        self._upstream = parse_upstream(upstream, tls=tls)
+        self._limits = limits or Limits()
+        self._forward_sample = forward_sample
+        self._on_exchange = on_exchange
+        self._origin = 0.0
+        self._state = threading.Condition()
+        self._begun = 0
+        self._open = 0
+        self._finished: list[Exchange] = []
+        self._rejected: list[str] = []
+        self._watched: frozenset[int] = frozenset()
+        self._failure: BaseException | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._port = 0
+
+    def start(self) -> Self:
+        """Listen on a free port of loopback.
+
+        Raises: ReachProblem ``observer-failed`` if no port can be had.
+        """
+        if self._thread is not None:
+            raise UsageProblem("observer-started", "the observer was started before; make a new one")
+        self._origin = self._loop.time()
+        self._thread = threading.Thread(target=self._run_loop, name="truegreen-observer", daemon=True)
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(START_LIMIT_S)
+        except OSError as err:
+            self._failure = err
+            self.close()
+        return self
+
+    def close(self) -> None:
+        """Stop listening, end what is in flight, and give up the thread; harmless if called again.
+
+        Raises: ReachProblem ``observer-failed`` if anything went wrong inside.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        if not self._loop.is_closed():
+            self._loop.close()
+        self._raise_failure()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._port
+
+    @property
+    def host(self) -> str:
+        """Host and port of the endpoint behind it."""
+        return self._upstream.authority
+
+    def base_url(self, token: str | None = None) -> str:
+        """Base URL for a client: of one sample, or of none.
+
+        Raises: UsageProblem ``bad-token`` unless 1 to 80 of ``A-Z a-z 0-9 . _ -``.
+        """
+        if token is None:
+            return f"http://{HOST}:{self._port}"
+        if not TOKEN.fullmatch(token):
+            raise UsageProblem("bad-token", f"{token[:100]!r} is no sample token of 1 to 80 [A-Za-z0-9._-]")
+        return f"http://{HOST}:{self._port}/s/{token}"
+
+    def watch(self, pid: int) -> None:
+        """Count a process among those that a request without token may come from."""
+        with self._state:
+            self._watched |= {pid}
+
+    def unwatch(self, pid: int) -> None:
+        """Forget a process."""
+        with self._state:
+            self._watched -= {pid}
+
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All finished exchanges by id."""
+        with self._state:
+            return tuple(sorted(self._finished, key=lambda exchange: exchange.id))
+
+    def exchanges_of(self, token: str) -> tuple[Exchange, ...]:
+        """Finished exchanges of one sample by id."""
+        return tuple(exchange for exchange in self.exchanges() if exchange.token == token)
+
+    @property
+    def count(self) -> int:
+        """How many requests arrived, finished or not."""
+        with self._state:
+            return self._begun
+
+    @property
+    def in_flight(self) -> int:
+        """How many exchanges are not finished."""
+        with self._state:
+            return self._open
+
+    def rejected(self) -> tuple[str, ...]:
+        """Reasons of what arrived and was no request, in order."""
+        with self._state:
+            return tuple(self._rejected)
+
+    def drain(self, *, limit_s: float = 5.0) -> int:
+        """Wait until nothing is in flight, at most so long; how many exchanges still are.
+
+        Raises: ReachProblem ``observer-failed`` if anything went wrong inside.
+        """
+        with self._state:
+            self._state.wait_for(lambda: self._open == 0, timeout=limit_s)
+            left = self._open
+        self._raise_failure()
+        return left
+
+    def _run_loop(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(
+            self._accept, HOST, 0, limit=READ_BYTES, backlog=BACKLOG, reuse_address=True
+        )
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._loop.shutdown_default_executor()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        settings = Settings(
+            upstream=self._upstream,
+            own_authority=f"{HOST}:{self._port}",
+            limits=self._limits,
+            forward_sample=self._forward_sample,
+            clock=self._now,
+        )
+        tunnel = Tunnel(
+            client=(reader, writer),
+            settings=settings,
+            begin=self._begin,
+            finish=self._finish,
+            reject=self._reject,
+        )
+        task = self._loop.create_task(tunnel.run())
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (err := task.exception()) is not None:
+            self._failure = self._failure or err
+
+    def _now(self) -> float:
+        return self._loop.time() - self._origin
+
+    def _begin(self, head: Head, request: RequestReader, writer: asyncio.StreamWriter) -> Passage:
+        with self._state:
+            self._begun += 1
+            self._open += 1
+            number, watched = self._begun, self._watched
+        passage = Passage(number=number, head=head, request=request, started=self._now())
+        if head.token is None and watched:
+            client = writer.get_extra_info("peername")
+            passage.peer = self._loop.run_in_executor(
+                None, lambda: owner_of(client=client, server=(HOST, self._port), candidates=watched)
+            )
+        return passage
+
+    def _finish(self, passage: Passage) -> None:
+        exchange = passage.exchange(prefix=self._upstream.prefix, ended=self._now())
+        with self._state:
+            self._finished.append(exchange)
+            self._open -= 1
+            self._state.notify_all()
+        if self._on_exchange is not None:
+            self._on_exchange(exchange)
+
+    def _reject(self, reason: str) -> None:
+        with self._state:
+            self._rejected.append(reason)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise ReachProblem(
+                "observer-failed",
+                f"the observer met {type(self._failure).__name__}: {str(self._failure)[:200]}",
+                hint="run again; if it stays, report it",
+            ) from self._failure
