@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error codes that the source can raise, read from its syntax trees.
 
-A code is the first argument of a class named ``…Problem``, or of a function that hands one of its parameters on
-as a code. It must be a literal, a choice between literals, or a constant of the module: a code that is put
-together at run time has no paragraph that a reader could look up.
+A code is the first argument of a class named ``…Problem`` (or of another class that the caller names), or of a
+function that hands one of its parameters on as a code. It must be a literal, a choice between literals, or a
+constant of the module: a code that is put together at run time has no paragraph that a reader could look up.
 """
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import tree
@@ -33,15 +34,20 @@ class _Call:
         return f"{self.module}:{self.node.lineno}"
 
 
-def found(modules: dict[str, ast.Module]) -> Codes:
-    """All codes of all calls."""
+def is_problem(name: str) -> bool:
+    """Whether a class of that name is an error of ours."""
+    return name.endswith("Problem")
+
+
+def found(modules: dict[str, ast.Module], takes_code: Callable[[str], bool] = is_problem) -> Codes:
+    """All codes of all calls of classes whose name ``takes_code`` knows."""
     calls = [call for module, syntax in modules.items() for call in _calls(module, syntax, ())]
     carriers: dict[tuple[str, str], tuple[int, str]] = {}
     while True:
         more = {
             carrier: place
             for call in calls
-            if (argument := _code_argument(call, carriers)) is not None
+            if (argument := _code_argument(call, carriers, takes_code)) is not None
             for carrier, place in _carried(call, argument)
             if carrier not in carriers
         }
@@ -51,7 +57,7 @@ def found(modules: dict[str, ast.Module]) -> Codes:
     raised: dict[str, str] = {}
     unreadable = []
     for call in calls:
-        argument = _code_argument(call, carriers)
+        argument = _code_argument(call, carriers, takes_code)
         if argument is None or _carried(call, argument):
             continue
         codes = _literals(argument, modules[call.module])
@@ -78,10 +84,10 @@ def _name(function: ast.expr) -> str:
     return ""
 
 
-def _code_argument(call: _Call, carriers) -> ast.expr | None:
+def _code_argument(call: _Call, carriers, takes_code) -> ast.expr | None:
     name = _name(call.node.func)
     scope = call.module if name.startswith("_") else ""
-    if name.endswith("Problem"):
+    if takes_code(name):
         position, keyword = 0, "code"
     elif (scope, name) in carriers:
         position, keyword = carriers[scope, name]

@@ -21,7 +21,7 @@ from truegreen.core.outcome import Outcome, Word
 SCHEMA = "truegreen/decision/v1"
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One reason, with the facts that its words need."""
 
     code: str
@@ -36,7 +36,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Values that the catalogue's sentence names; untrusted text, bounded."""
 
 
-class CaseRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CaseRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One case as the gate counted it."""
 
     id: str
@@ -71,7 +71,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Samples by bucket, pooled, with ``missing``."""
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One member of the expected set and what came of it."""
 
     lane: str
@@ -88,7 +88,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Digest of the record that fills it."""
 
 
-class LaneRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LaneRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One lane's outcome."""
 
     lane: str
@@ -119,7 +119,7 @@ class LaneRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Models that answered."""
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The gate's own subject: what evidence had to be about."""
 
     repo: str
@@ -150,7 +150,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this is a working copy, which never counts in CI."""
 
 
-class SeenFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SeenFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One evidence file and what verify made of it."""
 
     container: str
@@ -165,7 +165,7 @@ class SeenFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why, for anything but accepted."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One decision, whole."""
 
     schema: str

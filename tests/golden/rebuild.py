@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the golden files of this folder, and the page of reason codes: ``./dev golden`` runs it."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from truegreen.report.codes_page import page_of  # noqa: E402 - after the path to the factories
+from truegreen.report.reasons import catalogue  # noqa: E402 - as above
+
+
+def wanted() -> dict[Path, str]:
+    """Every generated file with the content that it should have."""
+    return {ROOT / "docs" / "reason-codes.md": page_of(catalogue())}
+
+
+def main() -> None:
+    """Write what differs; take away what nothing generates any more."""
+    files = wanted()
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    for path in HERE.glob("screens/*"):
+        if path not in files:
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()
