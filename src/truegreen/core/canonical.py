@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Iterator
 from itertools import accumulate, chain
 from math import isfinite
 from typing import Any, NoReturn
@@ -195,7 +194,7 @@ def _check_surrogates(text: str) -> None:
 
 
 def _duplicate(text: str) -> EvidenceProblem:
-    key, first, second = next(_second_keys(text))
+    key, first, second = _second_key(text)
     return EvidenceProblem(
         "duplicate-key",
         f"the name {quoted(key)} stands twice in one object, at {_place(text, first)} and {_place(text, second)}",
@@ -203,19 +202,21 @@ def _duplicate(text: str) -> EvidenceProblem:
     )
 
 
-def _second_keys(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each name that its object already has, with both places; the text is JSON up to the first of them."""
+def _second_key(text: str) -> tuple[str, int, int]:
+    """The first name that its object already has, and both places; the text is known to have one and to be JSON up to it."""
     open_objects: list[dict[str, int]] = []
-    for token in _TOKEN.finditer(text):
+    tokens = _TOKEN.finditer(text)
+    while True:
+        token = next(tokens)
         if token[0] in "[{":
             open_objects.append({})
         elif token[0] in "]}":
             open_objects.pop()
         elif token["colon"]:
             key = _decoder.decode(token["name"])
-            if key in open_objects[-1]:
-                yield key, open_objects[-1][key], token.start()
-            open_objects[-1][key] = token.start()
+            first = open_objects[-1].setdefault(key, token.start())
+            if first != token.start():
+                return key, first, token.start()
 
 
 def _place(text: str, position: int) -> str:

@@ -53,20 +53,25 @@ def check_name(name: str) -> None:
         )
 
 
-def check_names(names: Iterable[str]) -> None:
+def check_names(files: Iterable[str], folders: Iterable[str] = ()) -> None:
     """Refuse a set of paths in which a name is unsafe or two are one name somewhere.
+
+    ``folders`` are folders that stand in the set by themselves; the folders of the files need not be among them.
 
     Raises: EvidenceProblem ``unsafe-name``, or ``name-collision`` (contradictory).
     """
-    folders: dict[str, str] = {}
-    files: dict[str, str] = {}
-    for name in names:
+    known_folders: dict[str, str] = {}
+    known_files: dict[str, str] = {}
+    for folder in folders:
+        check_name(folder)
+        _enter_folders(f"{folder}/", known_folders, known_files)
+    for name in files:
         check_name(name)
-        _enter_folders(name, folders, files)
+        _enter_folders(name, known_folders, known_files)
         folded = _folded(name)
-        if other := files.get(folded) or folders.get(folded):
+        if other := known_files.get(folded) or known_folders.get(folded):
             raise _collision(name, other)
-        files[folded] = name
+        known_files[folded] = name
 
 
 def _enter_folders(name: str, folders: dict[str, str], files: dict[str, str]) -> None:

@@ -204,6 +204,11 @@ def test_depth_is_refused_before_anything_recurses(opening, count):
     assert ("too-deep", False) == code_of(opening * count + closing * count)
 
 
+def test_whole_characters_may_be_written_as_two_escapes():
+    """Two halves in order are one character; an escaped backslash begins no escape."""
+    assert ["\U0001f600", "\\ud800", "é"] == read_json(rb'["\ud83d\uDE00", "\\ud800", "\u00e9"]')
+
+
 def test_depth_is_counted_exactly():
     """64 open at once are read, 65 are not; brackets in texts do not count."""
     assert code_of(b"[" * 65 + b"]" * 65)[0] == "too-deep"
