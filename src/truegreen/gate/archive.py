@@ -53,7 +53,7 @@ def read_archive(
     """The wanted members as (name, content) in the order of their names, and how many others there are.
 
     Raises: EvidenceProblem ``archive-broken``, ``archive-ambiguous`` (contradictory), ``archive-unsupported``,
-    ``evidence-too-large``, ``unsafe-name``, ``name-collision`` (contradictory) or ``not-a-plain-file``.
+    ``evidence-too-large``, ``unsafe-name``, ``name-collision`` (contradictory) or ``evidence-not-plain``.
     """
     source = Source(file)
     members, directory_at = read_directory(source)

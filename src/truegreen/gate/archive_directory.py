@@ -211,7 +211,9 @@ def _check_kind(member: Member, mode: int) -> None:
     """Refuse what is no plain file or folder, and what cannot be unpacked."""
     kind = stat.S_IFMT(mode)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > member.is_folder:
-        raise EvidenceProblem("not-a-plain-file", f"{quoted(member.name)} is a link or another special file")
+        raise EvidenceProblem(
+            "evidence-not-plain", f"{quoted(member.name)} is a link or another special file"
+        )
     if member.flags & (_ENCRYPTED | _PATCHED) or member.method not in (STORED, DEFLATED):
         raise EvidenceProblem(
             "archive-unsupported",

@@ -27,7 +27,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def opened(name: str, folder: int | None = None) -> Iterator[tuple[int, bool]]:
     """Number of the opened file or folder, and whether it is a folder; ``folder`` is the opened one that holds it.
 
-    Raises: EvidenceProblem ``not-a-plain-file``; OSError.
+    Raises: EvidenceProblem ``evidence-not-plain``; OSError.
     """
     _check(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
     number = os.open(name, _FLAGS, dir_fd=folder)
@@ -40,7 +40,7 @@ def opened(name: str, folder: int | None = None) -> Iterator[tuple[int, bool]]:
 def is_folder(name: str, folder: int) -> bool:
     """Whether the name leads to a folder and not to a plain file.
 
-    Raises: EvidenceProblem ``not-a-plain-file``; OSError.
+    Raises: EvidenceProblem ``evidence-not-plain``; OSError.
     """
     return _check(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
 
@@ -84,6 +84,6 @@ def read_plain(number: int, name: str, max_bytes: int) -> bytes:
 def _check(found: os.stat_result, name: str) -> bool:
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise EvidenceProblem(
-            "not-a-plain-file", f"{quoted(Path(name).name)} is a link or another special file"
+            "evidence-not-plain", f"{quoted(Path(name).name)} is a link or another special file"
         )
     return stat.S_ISDIR(found.st_mode)

@@ -227,7 +227,7 @@ def test_names_that_are_one_name_somewhere_refuse_the_archive(names):
 @pytest.mark.parametrize("mode", [0o120777, 0o010644, 0o020644, 0o060644, 0o140644, 0o040755])
 def test_links_and_special_files_are_refused(mode):
     """A link, a pipe, devices, a socket, and a folder that is called a file."""
-    assert ("not-a-plain-file", False) == refusal(
+    assert ("evidence-not-plain", False) == refusal(
         forge(Entry(name=RECORD, content=b"/etc/passwd", mode=mode))
     )
 

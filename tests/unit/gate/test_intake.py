@@ -122,7 +122,7 @@ def test_a_path_that_is_not_there_is_refused_not_raised(tmp_path):
         (forge(Entry(name=RECORD), Entry(name="../x")), "unsafe-name", False),
         (forge(Entry(name=RECORD), Entry(name=RECORD)), "name-collision", True),
         (forge(Entry(name=RECORD), prefix=b"#!/bin/sh\n"), "archive-ambiguous", True),
-        (forge(Entry(name=RECORD, mode=0o120777, content=b"x")), "not-a-plain-file", False),
+        (forge(Entry(name=RECORD, mode=0o120777, content=b"x")), "evidence-not-plain", False),
         (forge(Entry(name=RECORD, flags=1)), "archive-unsupported", False),
         (forge(Entry(name=RECORD, content=b"\0" * 3_000_000)), "evidence-too-large", False),
     ],
@@ -140,10 +140,10 @@ def test_a_refused_archive_is_one_refusal_and_none_of_its_files(tmp_path, data, 
 @pytest.mark.parametrize(
     ("spoil", "code", "contradictory"),
     [
-        (lambda folder: (folder / "link.html").symlink_to("/etc/passwd"), "not-a-plain-file", False),
-        (lambda folder: (folder / "b.truegreen.json").symlink_to(RECORD), "not-a-plain-file", False),
-        (lambda folder: (folder / "sub").symlink_to("/etc"), "not-a-plain-file", False),
-        (lambda folder: os.mkfifo(folder / "b.truegreen.json"), "not-a-plain-file", False),
+        (lambda folder: (folder / "link.html").symlink_to("/etc/passwd"), "evidence-not-plain", False),
+        (lambda folder: (folder / "b.truegreen.json").symlink_to(RECORD), "evidence-not-plain", False),
+        (lambda folder: (folder / "sub").symlink_to("/etc"), "evidence-not-plain", False),
+        (lambda folder: os.mkfifo(folder / "b.truegreen.json"), "evidence-not-plain", False),
         (lambda folder: (folder / "a\nb").write_bytes(b""), "unsafe-name", False),
         (lambda folder: (folder / "a\\b").write_bytes(b""), "unsafe-name", False),
         (lambda folder: (folder / "C:").mkdir(), "unsafe-name", False),
@@ -189,9 +189,9 @@ def test_what_is_refused_beside_the_artifacts_does_not_hide_them(tmp_path):
     (tmp_path / "e" / "a.truegreen.json").symlink_to("b.truegreen.json")
     evidence = read_evidence([tmp_path / "e"], IntakeLimits(max_file_bytes=10))
     assert [
-        ("a.truegreen.json", "a.truegreen.json", "not-a-plain-file"),
+        ("a.truegreen.json", "a.truegreen.json", "evidence-not-plain"),
         ("e", "c.truegreen.json", "evidence-too-large"),
-        ("link", "link", "not-a-plain-file"),
+        ("link", "link", "evidence-not-plain"),
     ] == [(no.container, no.name, no.code) for no in evidence.refusals]
     assert ["b.truegreen.json", "a.truegreen.json"] == [file.name for file in evidence.files]
 
@@ -200,7 +200,7 @@ def test_an_evidence_path_that_is_a_link_is_refused(tmp_path):
     """It could lead to whatever the change under test points it at."""
     laid(tmp_path / "e", **{RECORD: b"1"})
     (tmp_path / "link").symlink_to("e")
-    assert [("link", "link", "not-a-plain-file", False)] == refused(tmp_path / "link")
+    assert [("link", "link", "evidence-not-plain", False)] == refused(tmp_path / "link")
 
 
 def test_an_artifact_with_a_hostile_name_is_refused(tmp_path):

@@ -53,7 +53,7 @@ def test_links_pipes_sockets_and_devices_are_never_opened(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        assert ["not-a-plain-file"] * 6 == [
+        assert ["evidence-not-plain"] * 6 == [
             code_of(path) for path in ("link", "folder-link", "broken-link", "pipe", "socket", "/dev/null")
         ]
 
@@ -74,7 +74,7 @@ def test_a_device_that_takes_a_files_place_in_between_is_not_read(tmp_path, monk
     """What was opened is looked at once more."""
     seen = Path(__file__).stat()
     monkeypatch.setattr(plain_files.os, "stat", lambda *_, **__: seen)
-    assert "not-a-plain-file" == code_of("/dev/null")
+    assert "evidence-not-plain" == code_of("/dev/null")
 
 
 def test_names_come_in_byte_order_and_are_bounded(tmp_path):
