@@ -53,6 +53,7 @@ class EventStream:
             event = self._line(line)
             if event is not None:
                 events.append(event)
+        self._bound_rest()  # after the lines: only then it is known which event the rest belongs to
         return events
 
     def flush(self) -> list[Event]:
@@ -71,14 +72,12 @@ class EventStream:
             piece = self._without_bom(piece)
         self._rest += piece
         if b"\n" not in piece and b"\r" not in piece:  # keeps a long line in small pieces linear
-            self._bound_rest()
             return []
         *lines, rest = self._rest.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._rest = rest
         if self._skipping_line:
             self._skipping_line = False
             lines = lines[1:]
-        self._bound_rest()
         return [bytes(line) for line in lines]
 
     def _without_bom(self, piece: bytes) -> bytes:

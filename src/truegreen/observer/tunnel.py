@@ -247,6 +247,8 @@ async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
             async with asyncio.timeout(LINGER_LIMIT_S):
                 while await reader.read(READ_BYTES):
                     pass
+    except asyncio.CancelledError:
+        pass  # nothing comes after this, and an error that is on its way up must not give way to it
     finally:
         _cut(writer)
 

@@ -74,6 +74,8 @@ def test_an_error_inside_is_not_lost(echo, client):
 
     observer = Observer(echo.url, on_exchange=broken).start()
     assert answer() == _ask(client, observer)
+    while observer.in_flight:
+        pass
     with pytest.raises(ReachProblem) as caught:
         observer.close()
     assert ("observer-failed", True) == (caught.value.code, "ZeroDivisionError" in caught.value.message)
