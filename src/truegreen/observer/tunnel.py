@@ -123,26 +123,28 @@ class Tunnel:
     async def _exchange(self, head: Head, request: RequestReader, body: bytes) -> bool:
         """Pass one exchange; whether another may follow."""
         passage = self._begin(head, request, self._client_out)
-        if request.is_broken:
-            passage.stop = Stop.BAD_REQUEST
-            self._finish(passage)
-            return False
-        sample = sample_number(head.token) if head.token and self._settings.forward_sample else None
-        upstream = self._settings.upstream
-        first = head.rewritten(prefix=upstream.prefix, host=upstream.authority, sample=sample) + body
-        connected = asyncio.Event()
-        down = asyncio.ensure_future(self._pass_response(passage, first, connected))
-        up = asyncio.ensure_future(self._pass_request(request, connected))
         try:
-            passage.stop = await self._first_stop(up, down)
+            passage.stop = Stop.BAD_REQUEST if request.is_broken else await self._pass(passage, body)
         finally:
-            await _cancel(up, down)
             passage.response.close()
-            if passage.peer is not None:
-                passage.peer_pid = await passage.peer
             self._finish(passage)
         self._pending = request.rest
         return passage.stop is Stop.ENDED and request.ended and passage.response.keeps_connection
+
+    async def _pass(self, passage: Passage, body: bytes) -> Stop:
+        """Send the request's head and ``body``, and pass both ways until something stops it."""
+        if passage.peer is not None:  # before the answer, after which the process may be gone
+            passage.peer_pid = await passage.peer
+        head, upstream = passage.head, self._settings.upstream
+        sample = sample_number(head.token) if head.token and self._settings.forward_sample else None
+        first = head.rewritten(prefix=upstream.prefix, host=upstream.authority, sample=sample) + body
+        connected = asyncio.Event()
+        down = asyncio.ensure_future(self._pass_response(passage, first, connected))
+        up = asyncio.ensure_future(self._pass_request(passage.request, connected))
+        try:
+            return await self._first_stop(up, down)
+        finally:
+            await _cancel(up, down)
 
     async def _first_stop(self, up: asyncio.Future[Stop | None], down: asyncio.Future[Stop]) -> Stop:
         limit = self._settings.limits.exchange_s
