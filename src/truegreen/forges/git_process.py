@@ -7,7 +7,8 @@ questions, to ``git``; long conversations about objects, to ``git_objects``.
 - Questions about objects go to a **private git directory**: our own configuration, no references, no hooks, no
   replacements, grafts or attributes, and the clone's objects as alternates. Whatever the clone's configuration
   says (fsmonitor, hooks, external diff, filters, merge drivers, aliases, promisor remotes), nothing reads it.
-  Objects that a merge makes go there too: the clone is never written.
+  Objects that a merge makes go there too: nothing in the clone is written. (Of an object that the clone already
+  has, git renews the time.)
 - Only names of references, the object format and a handful of text values are asked of the clone's own directory,
   by commands that neither read objects nor start programs.
 - The environment is made new: no inherited ``GIT_*``, no user or system configuration, no protocol allowed, no
@@ -89,7 +90,7 @@ class GitProcess:
         self.git_dir = git_dir
         self.common_dir = _common_dir(git_dir)
         self.time_limit_s = time_limit_s
-        self._inherited = environment
+        self.inherited = environment
         self.program = _program(environment.get("PATH", os.defpath))
         self.private = Path(tempfile.mkdtemp(prefix="truegreen-git-"))
         self._finalizer = weakref.finalize(self, _remove, self.private, os.getpid())
@@ -108,7 +109,7 @@ class GitProcess:
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a git process in the private directory."""
-        kept = {name: self._inherited[name] for name in ("PATH", "TMPDIR") if name in self._inherited}
+        kept = {name: self.inherited[name] for name in ("PATH", "TMPDIR") if name in self.inherited}
         return kept | _CLEAN | {"HOME": str(self.private), "GIT_DIR": str(self.private)} | dict(more or {})
 
     def command(self, *arguments: str) -> list[str]:
@@ -145,7 +146,7 @@ class GitProcess:
         if user:
             names = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
             own |= {"GIT_CONFIG_GLOBAL": ""} | {
-                name: self._inherited[name] for name in names if name in self._inherited
+                name: self.inherited[name] for name in names if name in self.inherited
             }
         environment = {name: value for name, value in self.environment(own).items() if value}
         done = self._completed(arguments, environment, None)
