@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every branch of core, gate and the pure rule modules is taken by the unit tests of its own room."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import tree
+
+ROOMS = ("core", "gate")
+"""Rooms that are covered whole."""
+PURE = (
+    "sampling/bounds.py",
+    "sampling/merge.py",
+    "sampling/recount.py",
+    "sampling/sequential.py",
+    "sampling/states.py",
+    "sampling/walk.py",
+    "quarantine/live.py",
+    "report/defused.py",
+    "report/line.py",
+    "report/reasons.py",
+    "report/sentence.py",
+)
+"""Rule modules of other rooms that decide without touching the world."""
+
+
+@pytest.mark.slow
+def test_every_branch_of_the_rules_is_taken(tmp_path):
+    """100 %, measured over the unit tests of these rooms alone."""
+    rooms = sorted({*ROOMS, *(name.partition("/")[0] for name in PURE)})
+    tests = [path for room in rooms if (path := tree.ROOT / "tests" / "unit" / room).is_dir()]
+    coverage = [sys.executable, "-m", "coverage"]
+    environment = {**os.environ, "COVERAGE_FILE": str(tmp_path / "data")}
+    subprocess.run(
+        [
+            *coverage,
+            "run",
+            "--source",
+            "src/truegreen",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *tests,
+        ],
+        cwd=tree.ROOT,
+        env=environment,
+        check=True,
+    )
+    include = ",".join(f"src/truegreen/{name}" for name in (*(f"{room}/*" for room in ROOMS), *PURE))
+    report = subprocess.run(
+        [
+            *coverage,
+            "report",
+            "--show-missing",
+            "--skip-covered",
+            "--fail-under",
+            "100",
+            "--include",
+            include,
+        ],
+        cwd=tree.ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == report.returncode, report.stdout
+
+
+def test_the_list_of_rule_modules_is_true():
+    """Each of them is there."""
+    assert [] == [name for name in PURE if name not in tree.modules()]
