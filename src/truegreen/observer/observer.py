@@ -17,13 +17,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Self
 
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import Exchange
 from truegreen.observer.passage import Passage
-from truegreen.observer.peers import owner_of
+from truegreen.observer.peers import owner_of, with_children
 from truegreen.observer.request import TOKEN, Head, RequestReader
 from truegreen.observer.tunnel import Limits, Settings, Tunnel
 from truegreen.observer.upstream import READ_BYTES, parse_upstream
@@ -62,6 +62,7 @@ class Observer:
         self._begun = 0
         self._open = 0
         self._finished: list[Exchange] = []
+        self._passing: dict[int, Passage] = {}
         self._rejected: list[str] = []
         self._watched: frozenset[int] = frozenset()
         self._failure: BaseException | None = None
@@ -129,7 +130,7 @@ class Observer:
         return f"http://{HOST}:{self._port}/s/{token}"
 
     def watch(self, pid: int) -> None:
-        """Count a process among those that a request without token may come from."""
+        """Count a process, and the children that it has then, among those a request without token may come from."""
         with self._state:
             self._watched |= {pid}
 
@@ -146,6 +147,30 @@ class Observer:
     def exchanges_of(self, token: str) -> tuple[Exchange, ...]:
         """Finished exchanges of one sample by id."""
         return tuple(exchange for exchange in self.exchanges() if exchange.token == token)
+
+    def settle(
+        self, tokens: Collection[str], pids: Collection[int], *, limit_s: float
+    ) -> tuple[Exchange, ...]:
+        """Exchanges of these tokens, and those without token of these processes, once none of them passes.
+
+        After ``limit_s`` seconds those that have ended. A request without token whose process is not known yet
+        is waited for as well.
+        """
+
+        def is_asked(token: str | None, pid: int | None) -> bool:
+            return token in tokens if token is not None else pid in pids
+
+        def none_passes() -> bool:
+            return not any(
+                is_asked(one.head.token, one.peer_pid)
+                or (bool(pids) and one.peer is not None and not one.peer.done())
+                for one in self._passing.values()
+            )
+
+        with self._state:
+            self._state.wait_for(none_passes, timeout=limit_s)
+            finished = tuple(self._finished)
+        return tuple(sorted((e for e in finished if is_asked(e.token, e.peer_pid)), key=lambda e: e.id))
 
     @property
     def count(self) -> int:
@@ -227,17 +252,29 @@ class Observer:
             self._open += 1
             number, watched = self._begun, self._watched
         passage = Passage(number=number, head=head, request=request, started=self._now())
+        with self._state:
+            self._passing[number] = passage
         if head.token is None and watched:
             client = writer.get_extra_info("peername")
             passage.peer = self._loop.run_in_executor(
-                None, lambda: owner_of(client=client, server=(HOST, self._port), candidates=watched)
+                None,
+                lambda: owner_of(client=client, server=(HOST, self._port), candidates=with_children(watched)),
             )
+            passage.peer.add_done_callback(lambda peer: self._know(passage, peer))
         return passage
+
+    def _know(self, passage: Passage, peer: asyncio.Future[int | None]) -> None:
+        """Name the process as soon as it is found: whoever waits for another one waits no longer."""
+        if not peer.cancelled() and peer.exception() is None:
+            passage.peer_pid = peer.result()
+        with self._state:
+            self._state.notify_all()
 
     def _finish(self, passage: Passage) -> None:
         exchange = passage.exchange(prefix=self._upstream.prefix, ended=self._now())
         with self._state:
             self._finished.append(exchange)
+            self._passing.pop(passage.number, None)
             self._open -= 1
             self._state.notify_all()
         if self._on_exchange is not None:

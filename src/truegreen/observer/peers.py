@@ -5,7 +5,7 @@ What it decides: the one process, if there is exactly one. What it leaves: which
 
 - Several holders (a connection opened before a fork) are no answer; neither is a system without ``/proc``.
 
-Source: proc(5), ``/proc/net/tcp`` and ``/proc/[pid]/fd``.
+Source: proc(5), ``/proc/net/tcp``, ``/proc/[pid]/fd`` and ``/proc/[pid]/task/[tid]/children``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,16 @@ def owner_of(
     link = f"socket:[{inode}]"
     holders = [pid for pid in candidates if _holds(pid, link, proc)]
     return holders[0] if len(holders) == 1 else None
+
+
+def with_children(pids: Iterable[int], *, proc: Path = PROC) -> frozenset[int]:
+    """The processes and the children that they have now; a system that does not tell of children has none."""
+    found: set[int] = set(pids)
+    for pid in tuple(found):
+        with suppress(OSError):
+            for children in (proc / str(pid) / "task").glob("*/children"):
+                found |= {int(child) for child in children.read_text(encoding="ascii").split()}
+    return frozenset(found)
 
 
 def _inode(*, client: tuple[str, int], server: tuple[str, int], proc: Path) -> str | None:

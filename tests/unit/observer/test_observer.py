@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import urllib.request
 
 import pytest
@@ -13,6 +14,8 @@ from wire_kit import answer, read_response, request
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import End
 from truegreen.observer.observer import Observer
+
+WAIT_S = 10.0
 
 
 @pytest.fixture
@@ -201,3 +204,37 @@ def test_a_token_needs_no_process(echo, observe, client):
     _ask(client, observer, "/x")
     observer.drain()
     assert [("0-1", None), (None, os.getpid())] == [(e.token, e.peer_pid) for e in observer.exchanges()]
+
+
+def test_settling_waits_for_what_was_asked_about_and_for_nothing_else(upstream, observe, client):
+    """A sample's exchange that still passes is waited for; another one's is not."""
+    release = threading.Event()
+
+    def slow(call):
+        if b"/slow" in call.head.split(b"\r\n")[0]:
+            release.wait(WAIT_S)
+        call.send(answer())
+
+    observer = observe(upstream(slow).url)
+    hanging = client(observer.port)
+    hanging.sendall(request("/s/1-1/slow"))
+    _ask(client, observer, "/s/0-1/x")
+    observer_count = 2
+    while observer.count < observer_count:
+        time.sleep(0.001)
+    assert ["0-1"] == [e.token for e in observer.settle({"0-1"}, (), limit_s=WAIT_S)]
+    assert () == observer.settle({"1-1"}, (), limit_s=0.01)
+    release.set()
+    read_response(hanging)
+    assert ["1-1"] == [e.token for e in observer.settle({"1-1"}, (), limit_s=WAIT_S)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_settling_by_process_takes_requests_without_token(echo, observe, client):
+    """What another process asked, or what has a token, is not taken."""
+    observer = observe(echo.url)
+    observer.watch(os.getpid())
+    _ask(client, observer, "/s/0-1/x")
+    _ask(client, observer, "/x")
+    assert [None] == [e.token for e in observer.settle((), {os.getpid()}, limit_s=WAIT_S)]
+    assert () == observer.settle((), {1}, limit_s=WAIT_S)

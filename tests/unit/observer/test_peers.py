@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from truegreen.observer.peers import owner_of
+from truegreen.observer.peers import owner_of, with_children
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -82,3 +82,15 @@ def test_a_socket_that_has_no_inode_any_more_has_no_holder(tmp_path: Path):
     assert None is owner_of(
         client=("127.0.0.1", 1), server=("127.0.0.1", 2), candidates=[os.getpid()], proc=tmp_path
     )
+
+
+def test_children_of_now_are_counted(tmp_path: Path):
+    """A process that was forked after the watch began is found; a system that tells of no children names none."""
+    child, writer = _child_holding_copies()
+    try:
+        assert {os.getpid(), child} <= with_children([os.getpid()])
+    finally:
+        os.close(writer)
+        os.waitpid(child, 0)
+    assert child not in with_children([os.getpid()])
+    assert frozenset({7}) == with_children([7], proc=tmp_path)
