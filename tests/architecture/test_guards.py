@@ -70,5 +70,3 @@ def test_the_slow_and_the_live_lane_are_opened_by_name(tmp_path):
     assert 5 == _run(tmp_path, body)[0]
     code, out = _run(tmp_path, body, "--slow")
     assert (0, True) == (code, "1 passed, 1 deselected" in out)
-    code, out = _run(tmp_path, body, "--slow", "--live")
-    assert (0, True) == (code, "2 passed in" in out)

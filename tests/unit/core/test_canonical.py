@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strict reading and canonical writing of JSON."""
 
+import decimal
 import json
 import struct
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from truegreen.core.canonical import MAX_SAFE_INTEGER, Limits, is_canonical, read_json, write_json
@@ -331,6 +332,9 @@ def test_canonical_form_does_not_depend_on_layout(value, ascii_only, indent):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
+@example(2.0**-24)
+@example(5e-324)
+@example(9.999999999999999e22)
 def test_doubles_are_written_as_ecmascript_writes_them(number):
     """Against Number::toString as ECMA-262 words it, over the shortest digits."""
     if number.is_integer() and MAX_SAFE_INTEGER < abs(number) < 1e21:
@@ -355,13 +359,21 @@ def ecmascript(number: float) -> str:
 
 
 def _shortest(number: float) -> tuple[str, int]:
-    """Digits s and exponent n with number = 0.s times 10^n, s as short as possible."""
-    for precision in range(17):
-        text = f"{number:.{precision}e}"
-        if float(text) == number:
-            break
-    mantissa, exponent = text.split("e")
-    return mantissa.replace(".", "").rstrip("0") or "0", int(exponent) + 1
+    """Digits s and exponent n with number = 0.s times 10^n: s as short as possible, then as close as possible.
+
+    Both neighbours of each length are tried: below a power of two the correctly rounded one may miss.
+    """
+    with decimal.localcontext(decimal.Context(prec=1200)):
+        exact = decimal.Decimal(number)
+        for length in range(1, 18):
+            step = decimal.Decimal(10) ** (exact.adjusted() + 1 - length)
+            below = (exact / step).to_integral_value(decimal.ROUND_FLOOR)
+            fitting = [digits for digits in (below, below + 1) if float(digits * step) == number]
+            if fitting:
+                closest = min(fitting, key=lambda digits: abs(digits * step - exact))
+                shown = str(int(closest))
+                return shown.rstrip("0"), exact.adjusted() + 1 + len(shown) - length
+    raise AssertionError(number)
 
 
 @given(st.binary(max_size=60))
