@@ -106,6 +106,17 @@ class _Case:
     def _read_on(self) -> None:
         while self.walk.is_open and self.read_to + 1 in self.done:
             self.walk.take(self.done[self.read_to + 1])
+        if not self.walk.is_open:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Nothing is drawn again once the reading has ended: a loss that waited for it stays a transport loss."""
+        for number in self.redraw:
+            losses = [loss for loss in self.lost if loss.n == number]
+            if losses:  # else it is an earlier attempt's, whose ledger keeps it
+                self.lost.remove(losses[-1])
+                self.done[number] = msgspec.structs.replace(losses[-1], replaces=len(losses) - 1)
+        self.redraw.clear()
 
 
 class Scheduler:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from truegreen.core.errors import UsageProblem
@@ -292,6 +292,22 @@ def test_fixed_runs_all_of_its_samples():
 
 
 @given(st.lists(st.sampled_from(["pass", "fail", "invalid", "transport", "claimed-transport"]), max_size=60))
+@example(
+    [
+        "fail",
+        "fail",
+        "transport",
+        "pass",
+        "pass",
+        "fail",
+        "transport",
+        "pass",
+        "transport",
+        "pass",
+        "pass",
+        "fail",
+    ]
+)
 def test_every_started_sample_ends_in_the_ledger_once(buckets):
     """Whatever happens: numbers 1 to the last are there once each, and redrawn losses are counted."""
     fate = iter(buckets)
