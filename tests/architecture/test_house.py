@@ -171,6 +171,25 @@ def test_ci_fails_when_lint_or_tests_do(tmp_path, lint, test, code, last):
     assert (test == 5, False) == (".ci/run: no test ran" in lines, "standard input" in ran.stdout)
 
 
+def test_ci_installs_what_a_bare_machine_lacks(tmp_path):
+    """Without python3 or git it asks Debian's packages for them before it begins."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(tree.ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (tmp_path / "dev").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "dev").chmod(0o755)
+    path = _bin(tmp_path / "bin", "bash", "dirname", "sh", **{"apt-get": 'echo "apt-get $*"'})
+    ran = subprocess.run(
+        ["bash", tmp_path / ".ci" / "run"], env={"PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (
+        0,
+        ["apt-get update -qq", "apt-get install -y -qq --no-install-recommends python3 python3-venv git"],
+    ) == (
+        ran.returncode,
+        ran.stdout.splitlines()[:2],
+    )
+
+
 def test_the_readme_names_the_commands_that_run():
     """What CI runs is what a reader runs; the demo is named as soon as it is there, and not before."""
     readme = (tree.ROOT / "README.md").read_text(encoding="utf-8")
