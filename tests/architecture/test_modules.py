@@ -7,7 +7,9 @@ import re
 import pytest
 import tree
 
-LONG_MODULES: dict[str, str] = {}
+LONG_MODULES: dict[str, str] = {
+    "wiring/rehearsal/ways.py": "one table, a row a way to fool the gate: it reads better whole",
+}
 """Modules of more than 400 lines, with the reason why they read better whole."""
 LONG_FUNCTIONS: dict[str, str] = {}
 """Functions of more than 60 lines as ``module:function``, with the reason."""

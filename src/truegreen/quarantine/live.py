@@ -111,7 +111,7 @@ def live(
 
 def _file_causes(read: Reading, limits: Limits, where: str) -> Iterator[Cause]:
     if isinstance(read, Unreadable):
-        yield Cause(code="quarantine-unreadable", word=Word.HOLD, facts={"where": where, "why": read.why})
+        yield Cause(code="quarantine-unreadable", word=Word.HOLD, facts={"where": where, "problem": read.why})
     if not isinstance(read, Quarantine):
         return
     if len(read.entries) > limits.max_quarantined:
@@ -142,7 +142,7 @@ def _timely(both: Mapping[CaseKey, Entry], today: dt.datetime) -> Iterator[Cause
         if instant(entry.since) > today:
             yield _cause("quarantine-not-yet", entry, {"since": entry.since}, word=None)
         elif dt.timedelta(0) < left <= dt.timedelta(days=WARNED_DAYS):
-            yield _cause("quarantine-expires-soon", entry, {"expires": entry.expires}, word=None)
+            yield _cause("quarantine-expiring", entry, {"expires": entry.expires}, word=None)
 
 
 def _unmatched(
@@ -156,7 +156,7 @@ def _unmatched(
 
 
 def _cause(code: str, entry: Entry, facts: dict[str, str | int], word: Word | None = Word.HOLD) -> Cause:
-    about: dict[str, str | int] = {"owner": entry.owner, "ticket": entry.ticket}
+    about: dict[str, str | int] = {"id": entry.id, "owner": entry.owner, "ticket": entry.ticket}
     return Cause(code=code, word=word, lane=entry.lane, case=entry.id, facts={**about, **facts})
 
 

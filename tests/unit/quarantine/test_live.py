@@ -98,7 +98,7 @@ def test_an_expired_entry_on_base_holds_whoever_keeps_it():
     found = _live(_file(old), _file(old))
     (cause,) = found.causes
     assert ("quarantine-expired", Word.HOLD, "l", CASE) == (cause.code, cause.word, cause.lane, cause.case)
-    assert {"owner": "@ana", "ticket": "#1", "where": "base", "expires": NOW} == cause.facts
+    assert {"id": CASE, "owner": "@ana", "ticket": "#1", "where": "base", "expires": NOW} == cause.facts
     assert {} == found.entries
 
 
@@ -185,8 +185,8 @@ def test_a_head_that_mends_a_long_entry_is_excused_until_the_shorter_end():
     ("now", "notes"),
     [
         ("2026-11-23T23:59:59Z", []),
-        ("2026-11-24T00:00:00Z", ["quarantine-expires-soon"]),
-        ("2026-11-30T23:59:59Z", ["quarantine-expires-soon"]),
+        ("2026-11-24T00:00:00Z", ["quarantine-expiring"]),
+        ("2026-11-30T23:59:59Z", ["quarantine-expiring"]),
         ("2026-12-01T00:00:00Z", []),
         ("2026-10-31T23:59:59Z", ["quarantine-not-yet"]),
     ],

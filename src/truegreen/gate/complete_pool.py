@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a pooling lane's chain: the newest ledger accounts for every earlier started attempt.
+
+- An earlier attempt is named by digest with its samples, or as ``left-none``, or as ``other-key`` with its
+  record beside; unnamed it holds.
+- A record that is there must be what the newest embeds of it.
+- ``left-none`` counts only when the attempt's artifact list is complete and has none of the lane's.
+- ``other-key`` counts only when the record beside really has another key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from truegreen.core.decision import Cause
+from truegreen.gate.expected import Started
+from truegreen.gate.ground import Ground
+from truegreen.gate.model import Candidate, Link
+from truegreen.gate.place import Place
+
+
+def _named(place: Place) -> Iterator[tuple[Started, Link | None]]:
+    """Each earlier member of a pooling lane with its link, once the newest record is there."""
+    if place.kind.attempt == "pool" and place.newest and place.record_of(place.newest):
+        for one in place.older:
+            yield one, place.link_of(one)
+
+
+def every_attempt_is_named(place: Place, ground: Ground) -> Iterator[Cause]:
+    """No earlier started attempt is passed over."""
+    del ground
+    for one, link in _named(place):
+        if link is None:
+            yield place.hold("attempt-unaccounted", run_id=one.run.run_id, attempt=one.attempt.attempt)
+
+
+def embedded_is_what_was_said(place: Place, ground: Ground) -> Iterator[Cause]:
+    """What the newest record embeds of an earlier one is that record's own account."""
+    del ground
+    for one, link in _named(place):
+        there = place.readable_of(one)
+        if link is None or there is None or link.standing != "samples":
+            continue
+        if link.digest != there.digest or link.samples != place.kind.own_samples(there.body):
+            yield place.block("earlier-differs", run_id=one.run.run_id, attempt=one.attempt.attempt)
+
+
+def left_none_left_none(place: Place, ground: Ground) -> Iterator[Cause]:
+    """An attempt that is said to have left nothing has no artifact and no record of the lane."""
+    del ground
+    for one, link in _named(place):
+        if link is None or link.standing != "left-none":
+            continue
+        facts: dict[str, str | int] = {"run_id": one.run.run_id, "attempt": one.attempt.attempt}
+        if place.readable_of(one) is not None:
+            yield place.block("chain-contradicts", **facts)
+        elif not one.attempt.artifacts_complete or one.has_artifact(place.lane.name, place.part):
+            yield place.hold("left-no-record", **facts)
+
+
+def other_key_is_another_key(place: Place, ground: Ground) -> Iterator[Cause]:
+    """An attempt that is said to have judged something else did so, by its record beside."""
+    del ground
+    for one, link in _named(place):
+        if link is None or link.standing != "other-key":
+            continue
+        facts: dict[str, str | int] = {"run_id": one.run.run_id, "attempt": one.attempt.attempt}
+        there = place.readable_of(one)
+        if there is None:
+            yield place.hold("attempt-unaccounted", **facts)
+        elif there.digest != link.digest or _key(there) == _key(place.newest_record):
+            yield place.block("chain-contradicts", **facts)
+
+
+def links_lead_somewhere(place: Place, ground: Ground) -> Iterator[Cause]:
+    """The newest record names no attempt that the index does not have, and none twice."""
+    named = [(link.run_id, link.run_attempt) for link in place.links]
+    for link in place.links:
+        run = ground.index.run(link.run_id) if ground.index else None
+        attempts = {a.attempt for a in run.attempts} if run else set()
+        pair = (link.run_id, link.run_attempt)
+        if (
+            link.run_attempt not in attempts
+            or named.count(pair) > 1
+            or (run and run.head_sha != link.head_sha)
+        ):
+            yield place.block("chain-contradicts", run_id=link.run_id, attempt=link.run_attempt)
+            return
+
+
+def _key(candidate: Candidate | None) -> tuple[str, str] | None:
+    return (candidate.claims.ruler, candidate.claims.subject) if candidate else None
+
+
+POOL_CHECKS = (
+    every_attempt_is_named,
+    embedded_is_what_was_said,
+    left_none_left_none,
+    other_key_is_another_key,
+    links_lead_somewhere,
+)
+"""Every check of a chain, in order."""

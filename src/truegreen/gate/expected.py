@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expected set: which attempts of which runs must be accounted for, by the run index alone.
+
+What it decides: the started attempts of one lane's part, in order of start. What it leaves: whether each has
+its record, to ``complete``.
+
+- A run counts if its workflow is the lane's and its head is this head. Under ``runs = "this"`` only the run
+  in which the gate runs.
+- For pooling lanes the pull request's earlier heads count as well when their author's change, merged with the
+  same base, gives the same key: an empty commit does not shake off a result.
+- In a queue the heads of its pull requests count when they give the very tree of the group.
+- An attempt is a member if the lane's job started in it. "Newest" is by start time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truegreen.core.errors import EvidenceProblem
+from truegreen.core.index import Attempt, Job, Run
+from truegreen.core.policy import Lane
+from truegreen.core.record import artifact_name
+from truegreen.gate.ground import Ground, Unreachable
+from truegreen.gate.model import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """One attempt in which the lane's job began."""
+
+    run: Run
+    """Its run."""
+    attempt: Attempt
+    """The attempt."""
+    job: Job
+    """The lane's job there."""
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """Start time, then run and attempt, so that equal times still have one order."""
+        return (self.job.started_at or "", self.run.run_id, self.attempt.attempt)
+
+    def has_artifact(self, lane: str, part: str) -> bool:
+        """Whether the attempt lists an artifact of this lane's part."""
+        asked = artifact_name(lane, part, self.attempt.attempt)
+        return any(artifact.name == asked for artifact in self.attempt.artifacts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The members of one lane's part."""
+
+    lane: Lane
+    """The lane."""
+    part: str
+    """The part."""
+    started: tuple[Started, ...]
+    """Members, oldest first."""
+    skipped: bool
+    """Whether the job exists in the newest run but was skipped."""
+    pending: bool
+    """Whether the job may still begin in the newest run."""
+    problems: tuple[tuple[str, dict[str, str | int]], ...]
+    """Reason codes and facts of what could not be told, besides holds."""
+    two_jobs: str
+    """The ambiguous job name, or empty."""
+
+
+def expect(lane: Lane, kind: Kind, part: str, base: str, ground: Ground) -> Expected:
+    """The expected set of one part; ``base`` is the commit that earlier heads are merged with."""
+    name = lane.job.replace("{part}", part)
+    problems: list[tuple[str, dict[str, str | int]]] = []
+    runs = _runs(lane, kind, base, ground, problems)
+    started: list[Started] = []
+    latest: Job | None = None
+    two_jobs = ""
+    for run in runs:
+        for attempt in run.attempts:
+            try:
+                job = attempt.job(name)
+            except EvidenceProblem:
+                two_jobs = name
+                continue
+            if job is None:
+                continue
+            latest = job
+            if job.started:
+                started.append(Started(run=run, attempt=attempt, job=job))
+    return Expected(
+        lane=lane,
+        part=part,
+        started=tuple(sorted(started, key=lambda one: one.order)),
+        skipped=latest is not None and latest.conclusion == "skipped",
+        pending=latest is not None and latest.running and not latest.started,
+        problems=tuple(problems),
+        two_jobs=two_jobs,
+    )
+
+
+def _runs(
+    lane: Lane, kind: Kind, base: str, ground: Ground, problems: list[tuple[str, dict[str, str | int]]]
+) -> tuple[Run, ...]:
+    """Runs whose attempts are members, oldest first."""
+    index = ground.index
+    if index is None:
+        return ()
+    runs = [run for run in index.runs if ground.facts.local or run.workflow == lane.workflow]
+    if lane.runs == "this":
+        return tuple(run for run in runs if run.run_id == ground.facts.run_id)
+    heads = {ground.facts.head_sha}
+    for head in index.earlier_heads:
+        try:
+            if _counts(head, lane, kind, base, ground):
+                heads.add(head)
+        except Unreachable as err:
+            problems.append((err.code, dict(err.facts) | {"head": head}))
+    return tuple(sorted((run for run in runs if run.head_sha in heads), key=lambda run: run.run_id))
+
+
+def _counts(head: str, lane: Lane, kind: Kind, base: str, ground: Ground) -> bool:
+    """Whether an earlier head's attempts belong to the expected set."""
+    if ground.facts.event == "merge_group":
+        return ground.tested_tree(lane, head, base) == ground.head_tree
+    if kind.attempt != "pool":
+        return False
+    return key_of(head, lane, base, ground) == key_of(ground.facts.head_sha, lane, base, ground)
+
+
+def key_of(head: str, lane: Lane, base: str, ground: Ground) -> tuple[str, str]:
+    """(ruler, subject) digests that the author's change at ``head`` gives on ``base``.
+
+    Raises: Unreachable.
+    """
+    digests = ground.digests(lane, ground.tested_tree(lane, head, base))
+    return (digests.ruler.digest, digests.subject.digest)
+
+
+def sequence_number(lane: Lane, base: str, ground: Ground) -> int:
+    """Which fresh sequence of the pull request the current key is, counted from 1.
+
+    Distinct keys that the author's tree caused count in order of appearance, whether or not their runs
+    measured anything; coming back to an earlier key goes on with that key's sequence.
+
+    Raises: Unreachable when the key of an earlier head cannot be told.
+    """
+    index = ground.index
+    current = key_of(ground.facts.head_sha, lane, base, ground)
+    keys: list[tuple[str, str]] = []
+    tried = {run.head_sha for run in index.runs if run.workflow == lane.workflow} if index else set()
+    for head in index.earlier_heads if index else ():
+        if head not in tried:
+            continue
+        key = key_of(head, lane, base, ground)
+        if key not in keys:
+            keys.append(key)
+    return keys.index(current) + 1 if current in keys else len(keys) + 1

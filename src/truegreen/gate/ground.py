@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every step of the gate stands on: the event, the policies, the run index, and recomputation by git.
+
+What it decides: which tree a lane must have tested, and what its digests are. What it leaves: believing
+records, to ``verify``; the expected set, to ``complete``.
+
+- Everything is recomputed from objects of the clone; nothing is taken from a record.
+- A missing object or a conflict is an answer of its own (``Unreachable``), never a default.
+- Answers are cached: one merge and one digest a (head, base, lane), however many records name them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from truegreen.core.baseline import Baseline, Removed, read_baseline
+from truegreen.core.digest import Sha256
+from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.core.event import EventFacts
+from truegreen.core.index import RunIndex
+from truegreen.core.lane_digests import LaneDigests, blobs_to_digest, lane_digests
+from truegreen.core.policy import BASELINE_FILE, Lane, Policy
+from truegreen.core.ports import GitPort, TreeEntry
+from truegreen.quarantine.live import Live
+
+
+class Unreachable(Exception):  # noqa: N818 - an answer that the flow turns into a hold, not an error of ours
+    """A recomputation has no result; ``code`` is the reason code that says why."""
+
+    def __init__(self, code: str, **facts: str | int) -> None:
+        """Keep the reason code and its facts."""
+        super().__init__(code)
+        self.code = code
+        self.facts = facts
+
+
+@dataclass(kw_only=True)
+class Ground:
+    """The gate's own knowledge for one decision."""
+
+    facts: EventFacts
+    """The event."""
+    policy: Policy
+    """Policy of the base's tip."""
+    mode: str
+    """Effective mode."""
+    tip: str
+    """Fetched tip of the base branch."""
+    head_tree: str
+    """Tree of the head."""
+    index: RunIndex | None
+    """The run index, or None when it is absent or cannot be read."""
+    git: GitPort
+    """The clone."""
+    now: str
+    """The clock, read once."""
+    removed: tuple[Removed, ...] = ()
+    """Removals that the head announces."""
+    quarantine: Live = field(default_factory=lambda: Live(entries={}, causes=(), notes=()))
+    """The quarantine as it counts now."""
+    _trees: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _digests: dict[tuple[str, str], LaneDigests] = field(default_factory=dict)
+    _entries: dict[str, tuple[TreeEntry, ...]] = field(default_factory=dict)
+    _blobs: dict[str, Sha256] = field(default_factory=dict)
+
+    def tested_tree(self, lane: Lane, head: str, base: str) -> str:
+        """The tree that ``lane`` tests for this head and base.
+
+        Raises: Unreachable ``merge-conflict`` or ``missing-object``.
+        """
+        key = (lane.tree, head, base)
+        if key not in self._trees:
+            self._trees[key] = self._make_tree(lane, head, base)
+        return self._trees[key]
+
+    def _make_tree(self, lane: Lane, head: str, base: str) -> str:
+        if self.facts.local and head == self.facts.head_sha:
+            return self.head_tree
+        try:
+            if lane.tree == "head":
+                return self.git.tree_of(head)
+            merged = self.git.merge_tree(head, base)
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+        if merged.tree is None:
+            raise Unreachable("merge-conflict", paths=", ".join(merged.conflicts[:3]))
+        return merged.tree
+
+    def entries(self, tree: str) -> tuple[TreeEntry, ...]:
+        """Files of a tree.
+
+        Raises: Unreachable ``missing-object``.
+        """
+        if tree not in self._entries:
+            try:
+                self._entries[tree] = self.git.entries(tree)
+            except ReachProblem as err:
+                raise Unreachable("missing-object", problem=err.message) from err
+        return self._entries[tree]
+
+    def file_at(self, tree: str, path: str) -> bytes | None:
+        """Content of a regular file of a tree, or None if it has none of that path.
+
+        Raises: Unreachable ``missing-object``.
+        """
+        entry = next((e for e in self.entries(tree) if e.path == path), None)
+        if entry is None or not entry.mode.startswith("100"):
+            return None
+        return self._blob(entry.oid)
+
+    def baseline_at(self, tree: str) -> Baseline | None:
+        """The baseline that a tree holds.
+
+        Raises: Unreachable ``baseline-unreadable`` or ``missing-object``.
+        """
+        data = self.file_at(tree, BASELINE_FILE)
+        if data is None:
+            return None
+        try:
+            return read_baseline(data)
+        except EvidenceProblem as err:
+            raise Unreachable("baseline-unreadable", where="the change", problem=err.message) from err
+
+    def baseline_of_base(self, commit: str) -> Baseline | None:
+        """The baseline that a base commit holds.
+
+        Raises: Unreachable as ``baseline_at`` does.
+        """
+        try:
+            tree = self.git.tree_of(commit)
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+        return self.baseline_at(tree)
+
+    def digests(self, lane: Lane, tree: str) -> LaneDigests:
+        """Ruler and subject digests of ``lane`` on ``tree``.
+
+        Raises: Unreachable ``missing-object``, ``baseline-unreadable``, or the partition's own code.
+        """
+        key = (lane.name, tree)
+        if key not in self._digests:
+            self._digests[key] = self._make_digests(lane, tree)
+        return self._digests[key]
+
+    def _make_digests(self, lane: Lane, tree: str) -> LaneDigests:
+        entries = self.entries(tree)
+        baseline = self.baseline_at(tree)
+        unknown = blobs_to_digest(entries) - self._blobs.keys()
+        try:
+            self._blobs.update(self.git.blob_digests(sorted(unknown)))
+            return lane_digests(entries, self.policy, lane, baseline, self._blobs, self._blob)
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+        except EvidenceProblem as err:
+            raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
+
+    def _blob(self, oid: str) -> bytes:
+        try:
+            return self.git.blob(oid)
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+
+    def base_of(self, base_sha: str) -> str:
+        """The base that earlier heads are merged with to compare keys: the group's, or the record's."""
+        return self.facts.group_base or base_sha

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the lane's universe the agreed one: ruler, baseline, case ids?
+
+What it decides: holds about what judges and which cases there are. What it leaves: each case's own answer, to
+``ledger_cases``; which ledgers count, to ``verify`` and ``complete``.
+
+- A changed ruler needs the committed baseline of the tested tree. It must say what the gate recomputes and
+  start from the base's: its diff is the announcement.
+- Ids that base had and this ledger lacks, or that turned into skips, hold until a committed entry names them,
+  beyond the lane's ``allow_removed``.
+- Each check is one function of ``CHECKS``, so that a test can take one away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from truegreen.core.baseline import Baseline, LaneBaseline
+from truegreen.core.decision import Cause
+from truegreen.core.lane_digests import LaneDigests, moved
+from truegreen.core.outcome import Word
+from truegreen.gate.ground import Ground
+from truegreen.gate.model import Candidate, LaneEvidence
+from truegreen.sampling.ledger import LedgerBody
+
+SKIPS = frozenset({"skip", "skipped", "xfail", "xfailed", "xpass"})
+"""Reasons of samples that a test gave instead of an answer."""
+SHOWN_IDS = 3
+"""Ids that a cause names; the count says how many there are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One lane's newest ledger with what it is compared to."""
+
+    evidence: LaneEvidence
+    """The lane's evidence."""
+    candidate: Candidate
+    """The newest ledger."""
+    body: LedgerBody
+    """Its body."""
+    digests: LaneDigests
+    """Ruler and subject of the tested tree."""
+    agreed: LaneBaseline | None
+    """The lane's baseline in the tested tree."""
+    base: LaneBaseline | None
+    """The lane's baseline in the base that the ledger was made against."""
+    ground: Ground
+    """The gate's own knowledge."""
+
+    def hold(self, code: str, **facts: str | int) -> Cause:
+        """A hold about the lane."""
+        return Cause(code=code, word=Word.HOLD, lane=self.evidence.lane.name, facts=facts)
+
+
+def view_of(evidence: LaneEvidence, ground: Ground) -> View:
+    """The newest ledger and what it is compared to.
+
+    Raises: Unreachable when a tree or a baseline cannot be read.
+    """
+    candidate = evidence.newest[0]
+    subject = candidate.envelope.subject
+    return View(
+        evidence=evidence,
+        candidate=candidate,
+        body=candidate.body,
+        digests=ground.digests(evidence.lane, subject.tested_tree),
+        agreed=_of_lane(ground.baseline_at(subject.tested_tree), evidence.lane.name),
+        base=_of_lane(ground.baseline_of_base(subject.base_sha), evidence.lane.name),
+        ground=ground,
+    )
+
+
+def _of_lane(baseline: Baseline | None, lane: str) -> LaneBaseline | None:
+    return baseline.lanes.get(lane) if baseline else None
+
+
+def something_was_planned(view: View) -> Iterator[Cause]:
+    """A lane without cases proves nothing."""
+    if not view.body.planned:
+        yield view.hold("nothing-sampled")
+
+
+def baseline_is_there(view: View) -> Iterator[Cause]:
+    """The tested tree says which ruler is agreed on."""
+    if view.agreed is None:
+        yield view.hold("no-baseline")
+
+
+def ruler_is_agreed(view: View) -> Iterator[Cause]:
+    """The baseline names the ruler that judged."""
+    if view.agreed is None:
+        return
+    ruler = view.digests.ruler
+    if view.agreed.ruler != ruler.digest:
+        names = moved(view.agreed.components, ruler.components)
+        yield view.hold("ruler-changed", moved=", ".join(names) or "its digest")
+    elif view.agreed.components != ruler.components:
+        yield view.hold("baseline-mismatch", said="its components", found="others")
+
+
+def baseline_starts_from_base(view: View) -> Iterator[Cause]:
+    """A new baseline says which one it replaces."""
+    agreed, base = view.agreed, view.base
+    if agreed is None or base is None or agreed.ruler == base.ruler:
+        return
+    if agreed.previous != base.ruler:
+        yield view.hold("baseline-mismatch", said=str(agreed.previous), found=base.ruler)
+
+
+def ids_are_announced(view: View) -> Iterator[Cause]:
+    """The baseline lists the cases that were sampled."""
+    if view.agreed is None or view.agreed.ruler != view.digests.ruler.digest:
+        return
+    listed, planned = set(view.agreed.case_ids), set(view.body.planned)
+    if new := sorted(planned - listed):
+        yield view.hold("tests-unannounced", ids=_few(new), count=len(new))
+    base_ids = set(view.base.case_ids) if view.base else set()
+    if gone := sorted(listed - planned - base_ids):
+        yield view.hold("tests-not-sampled", ids=_few(gone), count=len(gone))
+
+
+def nothing_was_removed(view: View) -> Iterator[Cause]:
+    """Every id of base is still asked, or its removal is announced."""
+    if view.base is None:
+        return
+    planned = set(view.body.planned)
+    named = {
+        entry.id
+        for entry in view.ground.removed
+        if entry.lane == view.evidence.lane.name and (entry.renamed_to is None or entry.renamed_to in planned)
+    }
+    gone = sorted(set(view.base.case_ids) - planned - named)
+    if len(gone) > view.evidence.lane.allow_removed:
+        yield view.hold("tests-removed", ids=_few(gone), count=len(gone))
+
+
+def nothing_turned_into_a_skip(view: View) -> Iterator[Cause]:
+    """No id of base answers with skips only."""
+    base_ids = set(view.base.case_ids) if view.base else set()
+    skipped = [
+        case.id
+        for case in view.body.cases
+        if case.id in base_ids and case.samples and all(sample.reason in SKIPS for sample in case.samples)
+    ]
+    if len(skipped) > view.evidence.lane.allow_removed:
+        yield view.hold("tests-turned-skip", ids=_few(skipped), count=len(skipped))
+
+
+LaneCheck = Callable[[View], Iterator[Cause]]
+
+CHECKS: tuple[LaneCheck, ...] = (
+    something_was_planned,
+    nothing_was_removed,
+    nothing_turned_into_a_skip,
+    baseline_is_there,
+    ruler_is_agreed,
+    baseline_starts_from_base,
+    ids_are_announced,
+)
+"""Every check of a lane's universe, in the order in which they are told."""
+
+
+def _few(ids: list[str]) -> str:
+    shown = ", ".join(ids[:SHOWN_IDS])
+    return shown if len(ids) <= SHOWN_IDS else f"{shown} and {len(ids) - SHOWN_IDS} more"
