@@ -13,13 +13,15 @@ gate; writing, to ``ledger baseline``.
 
 from __future__ import annotations
 
-import tomllib
-
 import msgspec
 
 from truegreen.core.canonical import read_json
 from truegreen.core.digest import Sha256
-from truegreen.core.errors import EvidenceProblem
+from truegreen.core.errors import EvidenceProblem, UsageProblem
+from truegreen.core.policy import REMOVED_FILE
+from truegreen.core.quoted import quoted
+from truegreen.core.schema import validate
+from truegreen.core.toml import read_toml
 
 SCHEMA = "truegreen/baseline/v1"
 REMOVED_SCHEMA = "truegreen/removed/v1"
@@ -72,32 +74,31 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The id that took its place."""
 
 
-class _RemovedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RemovedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file of removals."""
+
     schema: str
+    """``truegreen/removed/v1``."""
     removed: tuple[Removed, ...] = ()
+    """The entries in file order."""
 
 
 def read_baseline(data: bytes) -> Baseline:
     """The baseline in ``data``.
 
-    Raises: EvidenceProblem ``bad-baseline`` for another schema, unknown keys, wrong types or an empty reason.
+    Raises: EvidenceProblem ``bad-baseline`` for another schema, unknown keys, wrong types, no whole digest or an
+    empty reason, besides what the strict reader of JSON raises.
     """
+    value = read_json(data)
     try:
-        baseline = msgspec.convert(read_json(data), Baseline, strict=True)
-    except msgspec.ValidationError as err:
-        raise EvidenceProblem("bad-baseline", f"the baseline cannot be read: {err}", hint=_HINT) from err
-    if baseline.schema != SCHEMA:
-        raise EvidenceProblem(
-            "bad-baseline", f"the baseline says {baseline.schema[:60]!r}, asked {SCHEMA!r}", hint=_HINT
-        )
+        validate("baseline.v1", value)
+    except EvidenceProblem as err:
+        raise EvidenceProblem("bad-baseline", err.message, hint=_HINT) from err
+    baseline = msgspec.convert(value, Baseline, strict=True)
     for name, lane in baseline.lanes.items():
-        if not lane.reason.strip():
+        if tuple(sorted(lane.case_ids)) != lane.case_ids:
             raise EvidenceProblem(
-                "bad-baseline", f"the baseline of lane {name[:64]!r} gives no reason", hint=_HINT
-            )
-        if tuple(sorted(set(lane.case_ids))) != lane.case_ids:
-            raise EvidenceProblem(
-                "bad-baseline", f"the case ids of lane {name[:64]!r} are not sorted and distinct", hint=_HINT
+                "bad-baseline", f"the case ids of lane {quoted(name)} are not sorted", hint=_HINT
             )
     return baseline
 
@@ -109,20 +110,30 @@ def read_removed(data: bytes) -> tuple[Removed, ...]:
     wrong types, empty texts or an id twice in a lane.
     """
     try:
-        parsed = msgspec.convert(tomllib.loads(data.decode("utf-8")), _RemovedFile, strict=True)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as err:
-        raise EvidenceProblem("bad-removed", f"truegreen.removed.toml cannot be read: {err}") from err
+        file = read_toml(data, REMOVED_FILE)
+        parsed = msgspec.convert(file.root, RemovedFile, strict=True)
+    except UsageProblem as err:
+        raise EvidenceProblem("bad-removed", err.message) from err
+    except msgspec.ValidationError as err:
+        raise EvidenceProblem("bad-removed", f"{REMOVED_FILE} cannot be read: {err}") from err
     if parsed.schema != REMOVED_SCHEMA:
         raise EvidenceProblem(
-            "bad-removed", f"truegreen.removed.toml says {parsed.schema[:60]!r}, asked {REMOVED_SCHEMA!r}"
+            "bad-removed",
+            f"{file.at(('schema',))}: schema is {quoted(parsed.schema)}, asked {quoted(REMOVED_SCHEMA)}",
         )
-    seen: set[tuple[str, str]] = set()
-    for entry in parsed.removed:
-        if not (entry.reason.strip() and entry.owner.strip()):
-            raise EvidenceProblem("bad-removed", f"the entry for {entry.id[:120]!r} lacks reason or owner")
-        if (entry.lane, entry.id) in seen:
-            raise EvidenceProblem("bad-removed", f"the entry for {entry.id[:120]!r} stands twice")
-        seen.add((entry.lane, entry.id))
+    first: dict[tuple[str, str], int] = {}
+    for index, entry in enumerate(parsed.removed):
+        path = ("removed", index)
+        for name in ("id", "lane", "reason", "owner"):
+            if not getattr(entry, name).strip():
+                raise EvidenceProblem(
+                    "bad-removed", f"{file.at((*path, name))}: the entry has an empty {name}"
+                )
+        if first.setdefault((entry.lane, entry.id), index) != index:
+            earlier = file.at(("removed", first[entry.lane, entry.id]))
+            raise EvidenceProblem(
+                "bad-removed", f"{file.at(path)}: {quoted(entry.id)} stands twice, first at {earlier}"
+            )
     return parsed.removed
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from truegreen.core.canonical import read_json
 from truegreen.core.errors import EvidenceProblem
+from truegreen.core.schema import validate
 
 SCHEMA = "truegreen/run-index/v1"
 LOST = frozenset({"cancelled", "timed_out", "stale", "startup_failure"})
@@ -147,13 +148,10 @@ def read_index(data: bytes) -> RunIndex:
     """
     value = read_json(data)
     try:
-        index = msgspec.convert(value, RunIndex, strict=True)
-    except msgspec.ValidationError as err:
-        raise EvidenceProblem("bad-run-index", f"the run index cannot be read: {err}") from err
-    if index.schema != SCHEMA:
-        raise EvidenceProblem(
-            "bad-run-index", f"the run index says schema {index.schema[:60]!r}, asked {SCHEMA!r}"
-        )
+        validate("run-index.v1", value)
+    except EvidenceProblem as err:
+        raise EvidenceProblem("bad-run-index", err.message) from err
+    index = msgspec.convert(value, RunIndex, strict=True)
     ids = [run.run_id for run in index.runs]
     if len(set(ids)) != len(ids):
         raise EvidenceProblem("bad-run-index", f"the run index lists {len(ids)} runs but {len(set(ids))} ids")

@@ -20,7 +20,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from truegreen.core import names
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import EvidenceProblem, UsageProblem
+from truegreen.core.instants import instant
 from truegreen.core.quoted import quoted
 
 SHOWN_CHARACTERS = 40
@@ -43,7 +44,20 @@ def is_path_pattern(text: str) -> bool:
     return True
 
 
-FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {"nfc": is_nfc, "path-pattern": is_path_pattern}
+def is_instant(text: str) -> bool:
+    """Whether a text is UTC RFC 3339 in whole seconds and names a day and time that exist."""
+    try:
+        instant(text)
+    except EvidenceProblem:
+        return False
+    return True
+
+
+FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "instant": is_instant,
+    "nfc": is_nfc,
+    "path-pattern": is_path_pattern,
+}
 """What the JSON Schemas mean by a ``format`` of ours."""
 
 
@@ -243,8 +257,8 @@ def written(value: Any) -> str:
     """A value as it is shown in a problem: bounded, and with nothing in it that a terminal obeys."""
     if isinstance(value, str):
         return quoted(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, Mapping):

@@ -99,7 +99,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
     def schema(self) -> dict[str, Any]:
         """As tools that show TOML as JSON write it."""
-        return {"type": "string", "anyOf": [{"format": "date"}, {"format": "whole-second"}]}
+        return {
+            "type": "string",
+            "anyOf": [{"format": "date"}, {"format": "date-time", "pattern": r"^[^.]*$"}],
+        }
 
 
 class EntryKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ DIGEST = "sha256:" + "0" * 64
 def _baseline(**changed):
     lane = {
         "ruler": DIGEST,
-        "components": {"tests/llm": "h1:x"},
+        "components": {"tests/llm": "h1:" + "A" * 43 + "="},
         "case_ids": ["a::1", "a::2"],
         "inputs": [],
         "prompts": ["prompts/reply.md"],
@@ -44,6 +44,8 @@ def test_a_baseline_is_read_by_lane():
         _baseline(case_ids="a::1"),
         _baseline(rate=0.9),
         _baseline(ruler=None),
+        _baseline(ruler="sha256:0"),
+        _baseline(components={"tests/llm": "h1:x"}),
         b'{"schema": "truegreen/baseline/v2", "lanes": {}}',
         b'{"schema": "truegreen/baseline/v1"}',
         b'{"schema": "truegreen/baseline/v1", "lanes": []}',
@@ -82,6 +84,9 @@ def test_a_file_without_entries_removes_nothing():
         HEAD.replace("v1", "v2"),
         HEAD + ENTRY + ENTRY,
         HEAD + ENTRY.replace("@ana", ""),
+        HEAD + ENTRY.replace("a::1", ""),
+        HEAD + "x = " + "[" * 5000,
+        HEAD + "x = " + "1" * 5000,
         HEAD + ENTRY.replace("the feature is gone", "  "),
         HEAD + ENTRY + 'rate = "0.9"\n',
         HEAD + ENTRY.replace('"@ana"', "1"),

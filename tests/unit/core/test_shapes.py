@@ -87,6 +87,7 @@ def test_a_list_says_which_element():
     ("value", "shown"),
     [
         ("a\x1b\n", '"a\\x1b\\x0a"'),
+        (None, "null"),
         (True, "true"),
         (False, "false"),
         ([1, 2], "a list of 2"),
@@ -111,3 +112,16 @@ def test_a_long_value_is_cut():
             return "x" * 41
 
     assert "x" * 40 + "…" == written(Long())
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("instant", "2026-11-01T00:00:00Z", "2026-11-31T00:00:00Z"),
+        ("nfc", "\u00e9", "e\u0301"),
+        ("path-pattern", "docs/**", "!docs"),
+    ],
+)
+def test_a_format_is_what_the_readers_ask(name, good, bad):
+    """Our formats have no meaning of their own."""
+    assert (True, False) == (FORMATS[name](good), FORMATS[name](bad))

@@ -38,7 +38,7 @@ def test_a_string_of_several_lines_moves_what_follows():
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "a =", "[a", "[[a]", "a = [1", 'a = """x', 'a = "x" b', "= 1", "a = {b"]
+    "text", ["a", "a =", "[a", "[[a]", "a = [1", 'a = """x', 'a = "x" b', "= 1", "a = {b", r'"\q" = 1']
 )
 def test_a_text_that_is_not_toml_has_no_places(text):
     """The scanner gives up without a word; what is wrong is said by the reader."""
