@@ -35,7 +35,7 @@ DELETED = "(deleted)"
 _QUEUE_BRANCH = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(?P<number>[1-9][0-9]{0,9})-[0-9a-f]+")
 _WORKFLOW_REF = re.compile(r"(?P<repo>[^/]+/[^/]+)/(?P<path>[^@]+)@.+")
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}")
-_REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _BRANCH = "refs/heads/"
 
 Shape = TypeVar("Shape")
@@ -305,7 +305,7 @@ def _branch_name(text: str) -> str:
 
 
 def _repository_name(text: str) -> str:
-    if not _REPOSITORY.fullmatch(text):
+    if not REPOSITORY.fullmatch(text):
         raise EvidenceProblem("bad-event", f"a repository is called {quoted(text)}, asked is OWNER/NAME")
     return text
 
