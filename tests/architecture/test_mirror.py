@@ -33,6 +33,7 @@ ELSEWHERE: dict[str, str] = {
     "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
     "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",
+    "wiring/fake_endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "observer/passage.py": "tests/unit/observer/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
     "sampling/ledger.py": "shapes without rules; counted again by tests/unit/sampling/test_recount.py",

@@ -36,4 +36,17 @@ def checkout(folder: Path) -> dict[str, str]:
     return {"TRUEGREEN_DEV_ENVIRONMENT": sys.prefix}
 
 
-SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {"empty": empty, "checkout": checkout}
+def endpoint(folder: Path) -> dict[str, str]:
+    """The scenario and the client of the endpoint's page, as they stand there."""
+    page = (ROOT / "docs" / "endpoint.md").read_text(encoding="utf-8")
+    for name, language in (("scenario.toml", "toml"), ("ask.py", "python")):
+        block = page.partition(f"```{language}\n")[2].partition("```")[0]
+        (folder / name).write_text(block, encoding="utf-8")
+    return empty(folder)
+
+
+SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
+    "empty": empty,
+    "checkout": checkout,
+    "endpoint": endpoint,
+}

@@ -54,6 +54,7 @@ NAMES: Final[tuple[str, ...]] = (
 """Every verb of the design, whether it is built yet or not."""
 
 MODULE_OF_VERB: Final[dict[str, str]] = {
+    "endpoint": "truegreen.cli.endpoint:endpoint",
     "run-index": "truegreen.cli.run_index:run_index",
 }
 """Name of a built verb to ``module:attribute``."""

@@ -79,13 +79,15 @@ class Tunnel:
 
     async def run(self) -> None:
         """Pass exchanges until the connection is over; both sides are closed afterwards."""
+        is_stopped = True
         try:
             while (opened := await self._next_request()) is not None:
                 if not await self._exchange(*opened):
                     break
+            is_stopped = False
         finally:
             self._drop_upstream()
-            await _end(self._client, self._client_out)
+            await _end(self._client, self._client_out, linger_s=0 if is_stopped else LINGER_LIMIT_S)
 
     async def _next_request(self) -> tuple[Head, RequestReader, bytes] | None:
         """Head, reader and the body bytes that came with it; None when the connection is over."""
@@ -236,7 +238,7 @@ async def _cancel(
     await asyncio.gather(*live, return_exceptions=True)
 
 
-async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, linger_s: float) -> None:
     """Send what is buffered, then the end of the stream; take what still comes, so that no reset overtakes it."""
     sock = writer.get_extra_info("socket")
     try:
@@ -246,7 +248,7 @@ async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
                 await writer.drain()
         with suppress(OSError):
             sock.shutdown(socket.SHUT_WR)
-            async with asyncio.timeout(LINGER_LIMIT_S):
+            async with asyncio.timeout(linger_s):
                 while await reader.read(READ_BYTES):
                     pass
     except asyncio.CancelledError:

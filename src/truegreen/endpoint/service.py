@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a request to its reply: routes, rules, draws and faults put together.
+
+What it decides: which reply a request gets. What it leaves: bytes in and out, to ``connection``.
+
+- ``x-truegreen-sample`` names the sample; else ``/s/<case>-<number>/`` before the path does; else the calls of a
+  prompt are numbered as they arrive.
+- A sample number is 1 to 80 of ``A-Z a-z 0-9 . _ -``; anything else is 400.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from truegreen.endpoint import chat, reply
+from truegreen.endpoint.chat import Answer, ApiError, ChatRequest, Said
+from truegreen.endpoint.draw import STORED, Drawn, Outcome, draw, fault_of, prompt_digest, request_id
+from truegreen.endpoint.oracle import Call, Oracle, shown
+from truegreen.endpoint.reply import Reply
+from truegreen.endpoint.scenario import Fault, Rule, Scenario, rule_for
+
+SAMPLE: Final = re.compile(r"[A-Za-z0-9._-]{1,80}")
+SAMPLE_PATH: Final = re.compile(r"/s/([^/]*)(/.*)")
+SAMPLE_HEADER: Final = "x-truegreen-sample"
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole HTTP request."""
+
+    method: str
+    """HTTP method."""
+    path: str
+    """Path without query."""
+    headers: Mapping[str, str]
+    """Headers by lower-case name; of one that stands twice, the first."""
+    body: bytes
+    """The body, free of framing."""
+
+
+class Service:
+    """Answers requests from one scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self.oracle = Oracle()
+
+    def answer(self, request: Request) -> Reply:
+        """The reply to a request."""
+        try:
+            token, path = _routed(request.path)
+            if path.removeprefix("/v1") == "/chat/completions":
+                _allow(request, "POST")
+                return self._chat(request, token)
+            self.oracle.other()
+            _allow(request, "GET")
+            return self._other(path)
+        except ApiError as problem:
+            return reply.error(problem)
+
+    def _other(self, path: str) -> Reply:
+        if path == "/_oracle":
+            return reply.document(shown(self.oracle.counts()))
+        route = path.removeprefix("/v1")
+        models = self._scenario.models
+        if route == "/models":
+            return reply.document(chat.model_list(models))
+        name = route.removeprefix("/models/")
+        if name != route and name in models:
+            return reply.document(chat.model_list([name])["data"][0])
+        raise ApiError(
+            404, f"Unknown request URL: {path[:200]}", kind="invalid_request_error", code="unknown_url"
+        )
+
+    def _chat(self, request: Request, token: str | None) -> Reply:
+        asked = chat.read_chat(request.body)
+        if self._scenario.models and asked.model not in self._scenario.models:
+            raise ApiError(
+                404,
+                f"The model `{asked.model[:100]}` does not exist.",
+                kind="invalid_request_error",
+                code="model_not_found",
+            )
+        rule = rule_for(self._scenario, prompt=asked.prompt, model=asked.model)
+        if rule is None:
+            raise ApiError(
+                400, "No rule of the scenario matches.", kind="invalid_request_error", code="no_rule"
+            )
+        digest = prompt_digest(asked.messages)
+        sample = _sample(request, token) or self.oracle.number(digest)
+        arrivals = self.oracle.arrive(digest=digest, sample=sample)
+        drawn = draw(self._scenario, rule, digest=digest, sample=sample)
+        fault = fault_of(self._scenario, rule, digest=digest, sample=sample, arrivals=arrivals)
+        arrival = arrivals["sample"]
+        made = self._reply(asked, rule, _Place(digest=digest, sample=sample, arrival=arrival), drawn, fault)
+        self.oracle.reply(
+            Call(
+                rule=rule.id,
+                prompt=digest,
+                sample=sample,
+                arrival=arrival,
+                status=made.status,
+                outcome=None if fault is not None and fault.kind == "status" else drawn.outcome.value,
+                fault=fault.kind if fault else None,
+                is_stored=drawn.is_stored,
+            )
+        )
+        return made
+
+    def _reply(
+        self, asked: ChatRequest, rule: Rule, place: _Place, drawn: Drawn, fault: Fault | None
+    ) -> Reply:
+        stored = rule.response_cache if drawn.is_stored else None
+        repeats = stored is not None and stored.repeats_request_id
+        fresh_id = request_id(self._scenario, digest=place.digest, sample=place.sample, arrival=place.arrival)
+        stored_id = request_id(self._scenario, digest=place.digest, sample=STORED, arrival=0)
+        headers = [f"x-request-id: {stored_id if repeats else fresh_id}"]
+        if fault is not None and fault.kind == "status":
+            return reply.status_fault(fault, headers=[f"x-request-id: {fresh_id}"])
+        if stored is not None and stored.header:
+            headers.append(stored.header)
+        answer = Answer(
+            id=f"chatcmpl-{(stored_id if stored else fresh_id)[4:28]}",
+            model=rule.served or self._scenario.served or asked.model,
+            fingerprint=self._scenario.fingerprint,
+            choices=self._choices(asked, rule, place, drawn),
+            prompt_tokens=max(1, chat.tokens(asked.prompt)),
+            cached_tokens=drawn.cached_tokens,
+        )
+        if asked.is_stream:
+            chars = self._scenario.piece_chars
+            made = reply.as_stream(answer, headers=headers, piece_chars=chars, wants_usage=asked.wants_usage)
+        else:
+            made = reply.as_document(answer, headers=headers)
+        wait_s = drawn.latency_s
+        piece_s = rule.latency.piece_ms / 1000 if asked.is_stream else 0.0
+        if fault is not None:
+            return reply.broken(made, fault, wait_s=wait_s, piece_s=piece_s)
+        return reply.whole(made, wait_s=wait_s, piece_s=piece_s)
+
+    def _choices(self, asked: ChatRequest, rule: Rule, place: _Place, first: Drawn) -> tuple[Said, ...]:
+        """The sample's own choice, and further ones drawn beside it."""
+        others = (
+            draw(self._scenario, rule, digest=place.digest, sample=f"{place.sample}/{index}")
+            for index in range(1, asked.n)
+        )
+        return tuple(_said(drawn) for drawn in (first, *others))
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a call stands among all."""
+
+    digest: str
+    sample: str
+    arrival: int
+
+
+def _said(drawn: Drawn) -> Said:
+    if drawn.outcome is Outcome.REFUSAL:
+        return Said(text=None, refusal=chat.REFUSAL, finish="stop")
+    if drawn.outcome is Outcome.LENGTH:
+        return Said(text=drawn.text[: len(drawn.text) // 2], refusal=None, finish="length")
+    return Said(text=drawn.text, refusal=None, finish="stop")
+
+
+def _routed(path: str) -> tuple[str | None, str]:
+    found = SAMPLE_PATH.fullmatch(path)
+    return (found.group(1), found.group(2)) if found else (None, path)
+
+
+def _sample(request: Request, token: str | None) -> str | None:
+    """The sample's number: the header's value, or what follows the token's last hyphen."""
+    named = request.headers.get(SAMPLE_HEADER, token)
+    if named is None:
+        return None
+    if not SAMPLE.fullmatch(named):
+        raise ApiError(
+            400, "The sample number has other characters.", kind="invalid_request_error", param="sample"
+        )
+    return named if SAMPLE_HEADER in request.headers else named.rpartition("-")[2]
+
+
+def _allow(request: Request, method: str) -> None:
+    if request.method != method:
+        raise ApiError(405, f"Not allowed to {request.method[:20]} here.", kind="invalid_request_error")

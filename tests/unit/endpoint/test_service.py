@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which reply a request gets."""
+
+import json
+import re
+
+import pytest
+
+from truegreen.endpoint.scenario import Fault, Match, PrefixCache, ResponseCache, Rule, Scenario
+from truegreen.endpoint.service import Request, Service
+
+CHAT = "/v1/chat/completions"
+
+
+def _request(*, path=CHAT, method="POST", sample=None, prompt="x", model="m", **more):
+    body = {"model": model, "messages": [{"role": "user", "content": prompt}], **more}
+    headers = {} if sample is None else {"x-truegreen-sample": sample}
+    return Request(method=method, path=path, headers=headers, body=json.dumps(body).encode())
+
+
+def _service(*rules, **options):
+    return Service(Scenario(**{"seed": "s", "rules": rules or (Rule(id="r", answer="yes"),)} | options))
+
+
+def _parts(reply):
+    data = b"".join(step.data for step in reply.steps)
+    head, _, body = data.partition(b"\r\n\r\n")
+    return head.decode(), body
+
+
+def _json(reply):
+    return json.loads(_parts(reply)[1])
+
+
+FLAKY = Rule(id="flaky", answer="good", fails=("bad",), pass_rate=0.5)
+
+
+def test_one_sample_has_one_answer():
+    """By header, by path, streamed or not: the same prompt and number give the same text."""
+    for number in map(str, range(20)):
+        replies = [
+            _service(FLAKY).answer(_request(sample=number)),
+            _service(FLAKY).answer(_request(path=f"/s/7-{number}/v1/chat/completions")),
+            _service(FLAKY).answer(_request(path=f"/s/{number}/chat/completions")),
+        ]
+        assert 1 == len({_json(reply)["choices"][0]["message"]["content"] for reply in replies})
+        streamed = _parts(_service(FLAKY).answer(_request(sample=number, stream=True)))[1].decode()
+        text = "".join(re.findall(r'"content": "([^"]*)"', streamed))
+        assert _json(replies[0])["choices"][0]["message"]["content"] == text
+
+
+def test_the_header_outranks_the_path():
+    """A forwarder that knows the number is believed."""
+    service = _service(FLAKY)
+    service.answer(_request(path="/s/0-5/v1/chat/completions", sample="9"))
+    assert ["9"] == [call.sample for call in service.oracle.counts().kept]
+
+
+def test_calls_without_number_are_numbered_as_they_arrive():
+    """Each prompt on its own, so that its n-th answer is that of sample n."""
+    service = _service(FLAKY)
+    unnamed = [_json(service.answer(_request()))["choices"][0]["message"]["content"] for _ in range(30)]
+    named = [
+        _json(_service(FLAKY).answer(_request(sample=str(n))))["choices"][0]["message"]["content"]
+        for n in range(1, 31)
+    ]
+    assert named == unnamed
+    service.answer(_request(prompt="other"))
+    assert "1" == service.oracle.counts().kept[-1].sample
+
+
+@pytest.mark.parametrize("named", ["", "a b", "é", "x" * 81, "1/2"])
+def test_a_number_of_other_characters_is_refused(named):
+    """It could not come from a token."""
+    assert 400 == _service().answer(_request(sample=named)).status
+
+
+def test_a_retry_of_a_sample_gets_its_answer_and_a_new_id():
+    """After its 429s, the same outcome as without them."""
+    rule = Rule(
+        id="r", answer="good", fails=("bad",), pass_rate=0.5,
+        faults=(Fault(kind="status", status=429, first=2, retry_after="0"),),
+    )  # fmt: skip
+    service = _service(rule)
+    replies = [service.answer(_request(sample="3")) for _ in range(4)]
+    assert [429, 429, 200, 200] == [reply.status for reply in replies]
+    assert _json(replies[2])["choices"] == _json(replies[3])["choices"]
+    assert _json(_service(FLAKY).answer(_request(sample="3")))["choices"] == _json(replies[3])["choices"]
+    ids = [re.search("x-request-id: (.*)", _parts(reply)[0]).group(1) for reply in replies]
+    assert 4 == len(set(ids))
+    assert [None, None, "fail" if "bad" in str(_json(replies[3])) else "pass"] == [
+        call.outcome for call in service.oracle.counts().kept[:3]
+    ]
+
+
+def test_the_same_requests_give_the_same_bytes():
+    """Two endpoints of one scenario cannot be told apart."""
+    requests = [_request(sample=str(n), stream=n % 2 == 0, n=1 + n % 3) for n in range(20)]
+    one, other = _service(FLAKY), _service(FLAKY)
+    assert [_parts(one.answer(r)) for r in requests] == [_parts(other.answer(r)) for r in requests]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"pass_rate": 0, "refuse_rate": 1}, ("stop", None, "I can't help with that.")),
+        ({"pass_rate": 0, "truncate_rate": 1}, ("length", "ye", None)),
+        ({}, ("stop", "yess", None)),
+        ({"pass_rate": 0, "fails": ("no",)}, ("stop", "no", None)),
+    ],
+)
+def test_each_outcome_has_its_form(rule, expected):
+    """Refusals have no content, length stops half of it."""
+    choice = _json(_service(Rule(id="r", **{"answer": "yess"} | rule)).answer(_request()))["choices"][0]
+    assert expected == (choice["finish_reason"], choice["message"]["content"], choice["message"]["refusal"])
+
+
+def test_the_model_that_answers_may_be_another():
+    """The rule's, else the scenario's, else the one that was asked."""
+    rule = Rule(id="r", when=Match(contains="x"), answer="a", served="rule-1")
+    rest = Rule(id="rest", answer="a")
+    served = [
+        _json(_service(rule, rest, **options).answer(_request(prompt=prompt)))["model"]
+        for prompt, options in [("x", {"served": "all-1"}), ("y", {"served": "all-1"}), ("y", {})]
+    ]
+    assert ["rule-1", "all-1", "m"] == served
+
+
+def test_a_response_cache_gives_itself_away_or_does_not():
+    """Its mark, its repeated ids and its one answer; a silent one that renews ids repeats only the body's id."""
+    loud = _service(Rule(id="r", answer="a", response_cache=ResponseCache(share=1)))
+    heads = [_parts(loud.answer(_request(sample=str(n))))[0] for n in range(3)]
+    assert 1 == len(set(heads))
+    assert "\r\nX-Cache: HIT\r\n" in heads[0]
+    quiet = _service(
+        Rule(id="r", answer="a", response_cache=ResponseCache(share=1, header="", repeats_request_id=False))
+    )
+    replies = [quiet.answer(_request(sample=str(n))) for n in range(3)]
+    assert 3 == len({_parts(reply)[0] for reply in replies})
+    assert "X-Cache" not in _parts(replies[0])[0]
+    assert 1 == len({_json(reply)["id"] for reply in replies})
+
+
+def test_warm_prompts_say_so():
+    """In usage, as the provider does."""
+    service = _service(Rule(id="r", answer="a", prefix_cache=PrefixCache(tokens=2)))
+    usage = _json(service.answer(_request(prompt="x" * 40)))["usage"]
+    assert {"cached_tokens": 2} == usage["prompt_tokens_details"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "code"),
+    [
+        (_request(model="other"), 404, "model_not_found"),
+        (_request(prompt="unmatched"), 400, "no_rule"),
+        (_request(method="GET"), 405, None),
+        (_request(path="/v1/responses", method="GET"), 404, "unknown_url"),
+        (_request(path="/v1/models", method="DELETE"), 405, None),
+        (_request(path="/v1/models/none", method="GET"), 404, "unknown_url"),
+        (_request(path="/", method="GET"), 404, "unknown_url"),
+    ],
+)
+def test_errors_are_openais(request_, status, code):
+    """With a code where OpenAI has one."""
+    service = _service(Rule(id="r", when=Match(contains="x"), answer="a"), models=("m",))
+    request_ = Request(
+        method=request_.method,
+        path=request_.path,
+        headers={},
+        body=request_.body.replace(b"unmatched", b"q"),
+    )
+    reply = service.answer(request_)
+    assert (status, code) == (reply.status, _json(reply)["error"]["code"])
+    assert 0 == service.oracle.counts().calls
+
+
+def test_models_are_listed():
+    """Under both spellings of the base URL, and one by one."""
+    service = _service(models=("a", "b"))
+    for path in ("/v1/models", "/models"):
+        assert ["a", "b"] == [
+            m["id"] for m in _json(service.answer(_request(path=path, method="GET")))["data"]
+        ]
+    assert "b" == _json(service.answer(_request(path="/v1/models/b", method="GET")))["id"]
+
+
+def test_the_oracle_tells_what_it_counted():
+    """Under its own path, with every call that it kept."""
+    service = _service(FLAKY)
+    service.answer(_request(sample="1"))
+    told = _json(service.answer(_request(path="/_oracle", method="GET")))
+    assert (1, {"200": 1}, True, "flaky", "1") == (
+        told["calls"],
+        told["statuses"],
+        told["kept_all"],
+        told["kept"][0]["rule"],
+        told["kept"][0]["sample"],
+    )
