@@ -11,6 +11,11 @@ import tree
 ROOMS = ("core", "gate")
 """Rooms that are covered whole."""
 PURE = (
+    "forges/git_log.py",
+    "forges/github.py",
+    "forges/github_listing.py",
+    "forges/github_runs.py",
+    "forges/lane_subject.py",
     "sampling/bounds.py",
     "sampling/merge.py",
     "sampling/recount.py",

@@ -164,16 +164,12 @@ class GitRepository:
 
     def _commit(self, oid: str) -> str:
         """The commit itself, or the one that an annotated tag names."""
-        code, out = self.process.run("cat-file", "--batch-check=%(objecttype)", feed=f"{oid}\n".encode())
-        if out.strip() == b"tag":
-            code, out = self.process.run(
-                "rev-parse", "--verify", "--quiet", f"{oid}^{{commit}}", accepted=(0, 1, 128)
-            )
-            if code == 0:
-                return out.decode().strip()
-        if out.strip() != b"commit":
+        asked = f"{oid}^{{commit}}"
+        _, out = self.process.run("cat-file", "--batch-check=%(objectname)", feed=f"{asked}\n".encode())
+        found = out.decode().strip()
+        if not is_object_id(found):
             raise missing(f"commit {oid}")
-        return oid
+        return found
 
     def _header(self, commit: str, name: bytes) -> tuple[str, ...]:
         head, _, _ = self._objects.content(_whole(commit), "commit").partition(b"\n\n")

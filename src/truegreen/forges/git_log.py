@@ -162,6 +162,8 @@ class _Player:
                 raise ReachProblem("missing-object", message, hint=hint)
             case "git-failed":
                 raise ReachProblem("git-failed", message, hint=hint)
+            case "object-too-large":
+                raise ReachProblem("object-too-large", message, hint=hint)
             case "git-too-old":
                 raise ReachProblem("git-too-old", message, hint=hint)
         raise _unknown(question)

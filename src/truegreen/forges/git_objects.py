@@ -18,6 +18,8 @@ import select
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterable
+from math import inf
+from typing import IO
 
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import ReachProblem
@@ -26,6 +28,8 @@ from truegreen.forges.git_process import GitProcess, failure, missing, timed_out
 
 WINDOW = 400
 """Open questions; with 64 digits and a line end each that is 26 kB, less than a pipe holds (64 KiB on Linux)."""
+MOST_READ = 128 * 1024 * 1024
+"""Bytes of one object that is held whole; forges accept no larger files, and a small pack can hold any number of zeros."""
 CHUNK = 1 << 18
 """Bytes read at once."""
 
@@ -43,19 +47,16 @@ class ObjectReader:
         process, self._process = self._process, None
         self._pending.clear()
         if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+            with process:
+                process.kill()
 
     def content(self, oid: str, kind: str) -> bytes:
         """The content of one object of that kind.
 
-        Raises: ReachProblem ``missing-object`` or ``git-failed``.
+        Raises: ReachProblem ``missing-object``, ``object-too-large`` or ``git-failed``.
         """
         parts: list[bytes] = []
-        self._converse([oid], kind, lambda _oid: parts.append)
+        self._converse([oid], kind, lambda _oid: parts.append, MOST_READ)
         return b"".join(parts)
 
     def digests(self, oids: Iterable[str]) -> dict[str, Sha256]:
@@ -73,7 +74,11 @@ class ObjectReader:
         return {oid: Sha256(f"sha256:{digest.hexdigest()}") for oid, digest in running.items()}
 
     def _converse(
-        self, oids: list[str], kind: str, begin: Callable[[str], Callable[[bytes], object]]
+        self,
+        oids: list[str],
+        kind: str,
+        begin: Callable[[str], Callable[[bytes], object]],
+        limit: float = inf,
     ) -> None:
         waiting = deque(oids)
         asked: deque[str] = deque()
@@ -84,7 +89,7 @@ class ObjectReader:
                     self._ask(batch)
                     asked.extend(batch)
                 oid = asked.popleft()
-                self._receive(oid, kind, begin(oid))
+                self._receive(oid, kind, begin(oid), limit)
         except BaseException:
             self.close()  # answers to open questions would be taken for answers to the next ones
             raise
@@ -92,28 +97,31 @@ class ObjectReader:
     def _ask(self, oids: list[str]) -> None:
         if self._process is None:
             self._process = self._start()
-        stream = self._process.stdin
+        questions = memoryview("".join(f"{oid}\n" for oid in oids).encode())
         try:
-            if stream is not None:
-                stream.write("".join(f"{oid}\n" for oid in oids).encode())
-                stream.flush()
+            while questions:
+                questions = questions[os.write(_number(self._process.stdin), questions) :]
         except OSError as err:
             raise self._ended() from err
 
-    def _receive(self, oid: str, kind: str, sink: Callable[[bytes], object]) -> None:
+    def _receive(self, oid: str, kind: str, sink: Callable[[bytes], object], limit: float) -> None:
         fields = self._line().split()
         if fields[1:] == [b"missing"]:
             raise missing(f"{kind} {oid}")
-        if len(fields) != 3 or fields[0] != oid.encode():  # noqa: PLR2004 - id, kind, size
+        if len(fields) != 3 or fields[0] != oid.encode() or not fields[2].isdigit():  # noqa: PLR2004 - id, kind, size
             raise ReachProblem(
                 "git-failed", f"git cat-file answered {quoted(b' '.join(fields))} when asked for {oid}"
             )
         size = int(fields[2])
+        if size > limit:
+            raise ReachProblem(
+                "object-too-large", f"the {kind} {oid} has {size} bytes, more than the {limit} that are read"
+            )
         own = hashlib.new(self._git.object_format, b"%b %d\0" % (fields[1], size), usedforsecurity=False)
         self._take(size, own.update, sink)
         self._take(1)
         if fields[1] != kind.encode():
-            raise ReachProblem("missing-object", f"{oid} is a {fields[1].decode()}, asked was a {kind}")
+            raise ReachProblem("missing-object", f"{oid} is a {quoted(fields[1], 20)}, asked was a {kind}")
         if own.hexdigest() != oid:
             raise ReachProblem(
                 "git-failed", f"the clone's object {oid} is damaged: its content is {own.hexdigest()}"
@@ -137,14 +145,14 @@ class ObjectReader:
                 sink(piece)
 
     def _fill(self) -> None:
-        process = self._process
-        if process is None or process.stdout is None:
+        if self._process is None:
             raise self._ended()
+        stdout = _number(self._process.stdout)
         poller = select.poll()
-        poller.register(process.stdout, select.POLLIN)
+        poller.register(stdout, select.POLLIN)
         if not poller.poll(self._git.time_limit_s * 1000):
             raise timed_out("cat-file", self._git.time_limit_s)
-        piece = os.read(process.stdout.fileno(), CHUNK)
+        piece = os.read(stdout, CHUNK)
         if not piece:
             raise self._ended()
         self._pending += piece
@@ -164,3 +172,10 @@ class ObjectReader:
     def _ended(self) -> ReachProblem:
         code = self._process.wait() if self._process else 0
         return failure("cat-file", code, (self._git.private / "cat-file.log").read_bytes())
+
+
+def _number(stream: IO[bytes] | None) -> int:
+    """The number of an open pipe's end."""
+    if stream is None:
+        raise ReachProblem("git-failed", "git cat-file has no open pipe")
+    return stream.fileno()

@@ -217,6 +217,10 @@ def test_an_annotated_tag_named_in_full_gives_its_commit(disk):
     with GitRepository(disk.path, os.environ) as port:
         assert one == port.resolve("refs/tags/v1")
         assert one != disk.git("rev-parse", "refs/tags/v1")
+    (disk.path / "objects" / one[:2] / one[2:]).unlink()
+    with GitRepository(disk.path, os.environ) as port, pytest.raises(ReachProblem) as caught:
+        port.resolve("refs/tags/v1")
+    assert "missing-object" == caught.value.code
 
 
 def test_steps_walk_back_from_a_revision(disk):

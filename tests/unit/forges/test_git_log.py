@@ -118,7 +118,7 @@ def test_an_answer_of_another_shape_is_none(question, stored):
     assert "not-in-bundle" == caught.value.code
 
 
-@pytest.mark.parametrize("code", ["missing-object", "git-failed", "git-too-old"])
+@pytest.mark.parametrize("code", ["missing-object", "git-failed", "git-too-old", "object-too-large"])
 def test_a_problem_is_raised_again_with_its_words(code):
     """What git could not say then, the replay does not say either."""
     log = {f"blob {NOWHERE}": {"problem": [code, "a sentence", "a hint"]}}

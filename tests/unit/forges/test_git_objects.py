@@ -9,6 +9,7 @@ import pytest
 from simulators.disk_git import DiskGit
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import ReachProblem
+from truegreen.forges import git_objects
 from truegreen.forges.git import GitRepository
 from truegreen.forges.git_objects import WINDOW
 
@@ -81,3 +82,14 @@ def test_a_closed_reader_ends_its_process(disk):
     port.close()
     assert process.poll() is not None
     port.close()
+
+
+def test_an_object_that_is_larger_than_any_file_of_a_forge_is_not_held(disk, monkeypatch):
+    """Zeros pack well; its digest can still be taken, because that holds nothing."""
+    oid = disk.git("hash-object", "-w", "--stdin", feed=bytes(5000))
+    monkeypatch.setattr(git_objects, "MOST_READ", 4999)
+    with GitRepository(disk.path, os.environ) as port:
+        with pytest.raises(ReachProblem) as caught:
+            port.blob(oid)
+        assert "object-too-large" == caught.value.code
+        assert {oid: sha256_of(bytes(5000))} == port.blob_digests([oid])

@@ -255,6 +255,7 @@ def _impostor(tmp_path, body):
         ("*cat-file*) exit 0;;", "git-failed"),
         ('*cat-file*) read line; echo "$line commit 900"; exit 0;;', "git-failed"),
         ("*cat-file*) read line; echo nonsense; exec sleep 60;;", "git-failed"),
+        ('*cat-file*) read line; echo "$line commit many"; exec sleep 60;;', "git-failed"),
         ("*cat-file*) read line; echo \"$line commit 3\"; printf 'abc\\n'; exec sleep 60;;", "git-failed"),
         ("*cat-file*) echo 'fatal: strange' >&2; exit 128;;", "git-failed"),
     ],
