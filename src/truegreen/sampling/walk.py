@@ -15,13 +15,14 @@ cannot differ.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from enum import Enum
-from fractions import Fraction
 
 import msgspec
 
 from truegreen.sampling.ledger import Sample
+from truegreen.sampling.quorum import quorum
 from truegreen.sampling.sequential import (
     MOSTLY,
     FixedRule,
@@ -97,7 +98,7 @@ class Walk:
         """Whether a case with ruling FAIL still works more often than .60; never claimed with unknown samples."""
         count = self.count
         if isinstance(self.rule, FixedRule):
-            return _fixed_band(self._towards_pass()[0], self.rule.n) == 1
+            return self._towards_pass()[0] >= _mostly(self.rule.n)
         has_warm_passes = count["pass"] > count["cold-pass"]
         if self._unknown or (count["cold-fail"] and has_warm_passes):
             return False
@@ -134,12 +135,11 @@ class Walk:
     def _decide_fixed(self, n: int) -> None:
         if len(self.taken) < n:
             return
-        worst, _ = self._towards_pass()
-        best = worst + self._unknown
-        if _fixed_band(worst, n) != _fixed_band(best, n):
-            self.cause = self._spoiler()
-        else:
-            self.ruling = Ruling.PASS if worst == n else Ruling.FAIL
+        passed, _ = self._towards_pass()
+        self.ruling = quorum(passed, self._unknown, needed=n)
+        is_open = self.ruling is Ruling.UNDECIDED
+        if is_open or quorum(passed, self._unknown, needed=_mostly(n)) is Ruling.UNDECIDED:
+            self.ruling, self.cause = Ruling.UNDECIDED, self._spoiler()
 
     def _would_pass_with_warm_ones(self) -> bool:
         return self._table.ruling(self.count["pass"], len(self.taken)) is Ruling.PASS
@@ -191,6 +191,6 @@ def as_it_counts(sample: Sample, seen_ids: set[str]) -> Sample:
     )
 
 
-def _fixed_band(passes: int, n: int) -> int:
-    """2 for n of n, 1 for mostly passing, 0 for the rest."""
-    return 2 if passes == n else int(Fraction(passes, n) >= MOSTLY)
+def _mostly(n: int) -> int:
+    """Fewest passes of n that are mostly passing."""
+    return math.ceil(MOSTLY * n)
