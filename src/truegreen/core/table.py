@@ -161,7 +161,7 @@ def _fields(content: Any, name: str) -> dict[str, tuple[Value, ...]]:
 
 def _values(content: Any, name: str, at: str) -> tuple[Value, ...]:
     """A list of different texts, or of different booleans."""
-    if not isinstance(content, list) or not content or len({type(value) for value in content}) != 1:
+    if not isinstance(content, list) or len({type(value) for value in content}) != 1:
         raise _problem("bad-table", name, at, "it is no list of texts or of booleans")
     if not isinstance(content[0], Value) or len(set(content)) != len(content) or "" in content:
         raise _problem(

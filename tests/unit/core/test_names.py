@@ -129,6 +129,11 @@ def test_patterns_that_could_mislead_are_refused(pattern):
         Globs(["fine", pattern])
 
 
+def test_a_pattern_may_be_long_but_not_endless():
+    """A thousand characters are read, as the refusals above show the next one."""
+    assert matches("a" * 1000, "a" * 1000)
+
+
 def test_the_first_of_several_patterns_is_named():
     """So that a report can say why a path counts."""
     globs = Globs(["docs/**", "*.md", "docs/a.md"])

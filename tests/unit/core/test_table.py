@@ -236,6 +236,11 @@ def test_what_is_no_table_is_refused(text, shown):
     assert shown in problem.message
 
 
+def test_a_table_of_the_largest_size_is_read():
+    """At the limit, not only below it."""
+    assert "merge" == load_table(MERGE.encode().ljust(MAX_BYTES, b"\n"), name="merge").name
+
+
 def test_a_table_that_is_not_utf8_is_refused():
     """Bytes that are no text hold no table."""
     with pytest.raises(UsageProblem, match="bad-table"):
@@ -243,10 +248,14 @@ def test_a_table_that_is_not_utf8_is_refused():
 
 
 def test_a_table_whose_product_is_too_large_is_refused():
-    """21 booleans are two million combinations."""
-    fields = "\n".join(f"f{number} = [true, false]" for number in range(21))
+    """20 booleans are a million combinations and are walked, 21 are not."""
     rows = MERGE[MERGE.rindex("[[row]]") :]
-    assert "table-too-large" == refusal(f'schema = "truegreen/table/v1"\n[fields]\n{fields}\n{rows}').code
+    texts = {}
+    for count in (20, 21):
+        fields = "\n".join(f"f{number} = [true, false]" for number in range(count))
+        texts[count] = f'schema = "truegreen/table/v1"\n[fields]\n{fields}\n{rows}'
+    assert 20 == len(load_table(texts[20].encode(), name="large").fields)
+    assert "table-too-large" == refusal(texts[21]).code
 
 
 FIELDS = {"a": ["x", "y", "z"], "b": [True, False], "c": ["1", "2"]}

@@ -55,7 +55,7 @@ def deflated(content: bytes) -> bytes:
 
 
 def forge(*entries: Entry, prefix: bytes = b"", gap: bytes = b"", **end) -> bytes:
-    """The archive; ``end`` overrules count, count_here, size, offset, disk, comment, mark or tail of its end."""
+    """The archive; ``end`` overrules count, count_here, size, offset, disk, comment, comment_bytes, mark or tail."""
     body, directory = prefix, b""
     for entry in entries:
         body += entry.before
@@ -81,7 +81,7 @@ def forge(*entries: Entry, prefix: bytes = b"", gap: bytes = b"", **end) -> byte
         said["count"],
         said["size"],
         said["offset"],
-        len(said["comment"]),
+        said.get("comment_bytes", len(said["comment"])),
     )
     middle = said["zip64"](len(body), len(directory), len(entries)) if "zip64" in said else b""
     return body + directory + middle + last + said["comment"] + said["tail"]

@@ -114,6 +114,12 @@ def test_lengths_may_follow_the_content(after, said):
         {"after": struct.pack("<3I", CRC, 4, 2)},
         {"after": b"\0"},
         {"before": b"\0"},
+        {"flags": FOLLOW, "after": struct.pack("<3I", CRC, 4, 2), "local": {"size": 3}},
+        {
+            "flags": FOLLOW,
+            "after": struct.pack("<3I", CRC, 4, 2),
+            "local": {"crc": 1, "size": 0, "packed_size": 0},
+        },
         {"local": {"name": b"b.truegreen.json"}},
         {"local": {"name": b"a.truegreen.json\0"}},
         {"local": {"method": 0}},
@@ -290,8 +296,9 @@ def test_a_folder_with_content_is_refused():
 
 def test_a_bomb_is_refused_by_what_it_declares():
     """Before anything is unpacked: one large file, many files, or a small one that grows too much."""
-    zeros = b"\0" * (2 * MIB + 1)
-    assert ("evidence-too-large", False) == refusal(forge(Entry(name=RECORD, content=zeros)))
+    large = random.Random(4).randbytes(2 * MIB)
+    assert (((RECORD, large),), 0) == read(forge(Entry(name=RECORD, content=large)))
+    assert ("evidence-too-large", False) == refusal(forge(Entry(name=RECORD, content=large + b"x")))
     half = random.Random(5).randbytes(MIB)
     three = [Entry(name=f"{i}.truegreen.json", content=half) for i in range(5)]
     assert ("evidence-too-large", False) == refusal(forge(*three))
@@ -300,6 +307,9 @@ def test_a_bomb_is_refused_by_what_it_declares():
     assert len(grows) > MAX_RATIO * len(deflated(grows))
     assert ("evidence-too-large", False) == refusal(forge(Entry(name=RECORD, content=grows)))
     assert (((RECORD, grows[1:]),), 0) == read(forge(Entry(name=RECORD, content=grows[1:])))
+    at_the_ratio = deflated(grows).ljust((len(grows) + MAX_RATIO - 1) // MAX_RATIO, b"x")
+    exact = Entry(name=RECORD, content=grows, packed=at_the_ratio, size=MAX_RATIO * len(at_the_ratio))
+    assert BROKEN == refusal(forge(exact))
 
 
 def test_a_bomb_that_lies_about_its_length_is_not_unpacked_beyond_it():

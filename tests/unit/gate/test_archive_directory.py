@@ -44,6 +44,7 @@ def test_entries_are_read_in_order():
     [
         ({"comment": b"hello"}, BROKEN),
         ({"tail": b"\0"}, BROKEN),
+        ({"comment_bytes": 5}, BROKEN),
         ({"tail": forge()}, AMBIGUOUS),
         ({"mark": b"PK\x05\x07"}, BROKEN),
         ({"disk": 1}, UNSUPPORTED),
@@ -163,11 +164,32 @@ def test_a_directory_cut_short_is_refused(cut):
     assert BROKEN == refusal(honest[:35] + directory + forge(size=len(directory), offset=35, count=1)[-22:])
 
 
+def test_an_entry_without_its_mark_is_none():
+    """What stands there may look like an entry otherwise."""
+    assert BROKEN == refusal(forge(ONE).replace(b"PK\x01\x02", b"PK\x01\x03"))
+
+
+def test_an_entry_that_takes_no_other_room_than_its_content_is_stored():
+    """A stored member of another length would leave or take bytes."""
+    assert BROKEN == refusal(forge(Entry(name="a", content=b"{}", method=0, size=3)))
+
+
+def test_what_lies_outside_of_the_archive_is_never_read():
+    """A place or a length beyond the end, or before the beginning, is damage."""
+    source = Source(io.BytesIO(b"12345"))
+    assert b"345" == source.read(2, 3)
+    for offset, length in ((2, 4), (6, 0), (-1, 1), (2**63, 1)):
+        with pytest.raises(EvidenceProblem, match=f"{length} bytes at {offset} are asked of an archive of 5"):
+            source.read(offset, length)
+
+
 def test_the_number_of_members_and_the_length_of_the_directory_are_bounded(monkeypatch):
     """By what the end declares, before the directory is read."""
     monkeypatch.setattr(archive_directory, "MAX_MEMBERS", 1)
     assert [("a", 4, 2, 0)] == entries(forge(ONE))
     assert ("evidence-too-large", False) == refusal(forge(ONE, Entry(name="b")))
+    monkeypatch.setattr(archive_directory, "MAX_DIRECTORY_BYTES", 47)
+    assert [("a", 4, 2, 0)] == entries(forge(ONE))
     monkeypatch.setattr(archive_directory, "MAX_DIRECTORY_BYTES", 46)
     assert ("evidence-too-large", False) == refusal(forge(ONE))
 

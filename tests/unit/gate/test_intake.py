@@ -163,6 +163,7 @@ def test_a_refused_archive_is_one_refusal_and_none_of_its_files(tmp_path, data, 
         ),
         (lambda folder: (folder / "1/2/3").mkdir(parents=True), "evidence-too-large", False),
         (lambda folder: (folder / "b.truegreen.json").mkdir(), "", False),
+        (lambda folder: (folder / "1/2").mkdir(parents=True), "", False),
     ],
 )
 def test_a_spoiled_folder_is_refused_whole(tmp_path, spoil, code, contradictory):
