@@ -25,13 +25,12 @@ from truegreen.core import baseline, decision, index, policy, record, subject
 from truegreen.core.digest import Sha256
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LANE_NAME_SHAPE, Key
 from truegreen.core.schema import HOMES
+from truegreen.gate.kinds import KINDS
 from truegreen.quarantine import entries
 from truegreen.sampling import ledger
 from truegreen.sampling.recount import NOT_SAMPLED
 from truegreen.sampling.states import State
 
-BUILT_KINDS = ["sample-ledger"]
-"""The record kinds that a lane of this version may have."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
@@ -205,7 +204,7 @@ def _descriptions(owner: type) -> dict[str, str]:
 def policy_schema() -> Schema:
     """The schema of ``truegreen.toml``, from the table of its keys."""
     lane = _table("One lane.", ("lanes", ANY_LANE))
-    lane["properties"]["kind"] |= {"enum": BUILT_KINDS}
+    lane["properties"]["kind"] |= {"enum": sorted(KINDS)}
     never_required = {
         "type": "object",
         "properties": {"role": {"enum": ["consulted", "advisory"]}},

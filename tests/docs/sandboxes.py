@@ -45,8 +45,21 @@ def endpoint(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
+def policy(folder: Path) -> dict[str, str]:
+    """A repository whose branch main holds the shortest policy, committed, and one that is wrong beside it."""
+    text = 'schema = "truegreen/policy/v1"\n\n[lanes.model-tests]\ntests = "tests/llm"\n'
+    (folder / "truegreen.toml").write_text(text, encoding="utf-8")
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "a policy"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+    wrong = '[check]\nbranches = ["main", "release/*"]\n[lanes.model-tests]\ntests = "tests/llm"\n'
+    wrong += 'role = "requird"\nsmples = 7\nmax_usd = 1.00\n'
+    (folder / "new.toml").write_text(f'schema = "truegreen/policy/v1"\n{wrong}', encoding="utf-8")
+    return {}
+
+
 SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
     "empty": empty,
     "checkout": checkout,
     "endpoint": endpoint,
+    "policy": policy,
 }

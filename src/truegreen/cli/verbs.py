@@ -55,6 +55,7 @@ NAMES: Final[tuple[str, ...]] = (
 
 MODULE_OF_VERB: Final[dict[str, str]] = {
     "endpoint": "truegreen.cli.endpoint:endpoint",
+    "policy": "truegreen.cli.policy:policy",
     "run-index": "truegreen.cli.run_index:run_index",
 }
 """Name of a built verb to ``module:attribute``."""

@@ -81,7 +81,7 @@ def local_facts(git: GitRepository, copy: WorkingCopy, base: str | None) -> Even
 
     Raises: UsageProblem ``no-base-branch``.
     """
-    default = _default_branch(git)
+    default = default_branch(git)
     name = base if base is not None else default
     tip = git.resolve(name) if name is not None else None
     fork = git.merge_base(copy.head_sha, tip) if tip is not None else None
@@ -113,7 +113,7 @@ def local_facts(git: GitRepository, copy: WorkingCopy, base: str | None) -> Even
     )
 
 
-def _default_branch(git: GitRepository) -> str | None:
+def default_branch(git: GitRepository) -> str | None:
     """Short name of the branch that the remote calls its default, or a usual name, or the only branch in use."""
     prefix = "refs/remotes/origin/"
     said = git.process.ask_clone("symbolic-ref", "--quiet", f"{prefix}HEAD", accepted=(0, 1, 128)).strip()

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from truegreen.core.errors import EvidenceProblem, UsageProblem
+from truegreen.core.schema import validate
 from truegreen.gate.ground import Ground
 from truegreen.gate.model import Candidate, Claims, Finding, Link
 from truegreen.sampling.ledger import BUCKETS, ENDED, SCHEMA, STANDINGS, LedgerBody
@@ -28,6 +29,7 @@ def decode(body: dict[str, Any]) -> LedgerBody:
 
     Raises: EvidenceProblem ``schema-refused``.
     """
+    validate("sample-ledger.v1", body)
     try:
         return msgspec.convert(body, LedgerBody, strict=True)
     except msgspec.ValidationError as err:
