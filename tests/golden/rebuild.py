@@ -8,13 +8,26 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from truegreen.report.codes_page import page_of  # noqa: E402 - after the path to the factories
+from factories.decisions import DEFECTS  # noqa: E402 - after the path to the factories
+from truegreen.report.codes_page import page_of  # noqa: E402 - as above
+from truegreen.report.github import annotations_of, command_of  # noqa: E402 - as above
+from truegreen.report.markdown import markdown_of  # noqa: E402 - as above
 from truegreen.report.reasons import catalogue  # noqa: E402 - as above
+from truegreen.report.text import text_of  # noqa: E402 - as above
 
 
 def wanted() -> dict[Path, str]:
     """Every generated file with the content that it should have."""
-    return {ROOT / "docs" / "reason-codes.md": page_of(catalogue())}
+    files = {ROOT / "docs" / "reason-codes.md": page_of(catalogue())}
+    for defect, build in DEFECTS.items():
+        decision = build()
+        screens = {
+            "txt": text_of(decision),
+            "md": markdown_of(decision),
+            "log": "".join(f"{command_of(one)}\n" for one in annotations_of(decision)),
+        }
+        files |= {HERE / "screens" / f"{defect}.{ending}": text for ending, text in screens.items()}
+    return files
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from factories import decisions as made
 from truegreen.core.decision import Cause
 from truegreen.core.outcome import Outcome, Word
-from truegreen.report.line import LIMIT, duration, line_of, proved
+from truegreen.report.line import LIMIT, line_of
 from truegreen.report.reasons import catalogue, reason_of
 
 LINES = {
@@ -53,23 +53,6 @@ def test_one_lane_alone_is_never_an_admit(word, said):
     assert "ADMIT" not in line
 
 
-@pytest.mark.parametrize(
-    ("lows", "words"),
-    [
-        ([], ""),
-        ([0.56], "better than half the time"),
-        ([0.5, 0.9], "each better than half the time"),
-        ([0.49, 0.9], "each more than 49 % of the time"),
-        ([0.8, 0.9], "each more than 80 % of the time"),
-        ([0.0, 0.9], ""),
-        ([None, 0.9], ""),
-    ],
-)
-def test_what_the_cases_prove_is_the_weakest_of_their_bounds(lows, words):
-    """Three of three is not "better than half the time", and no bound is no claim."""
-    assert words == proved([made.case(f"t{n}", bound_low=low) for n, low in enumerate(lows)])
-
-
 def test_an_admit_claims_no_more_than_a_small_sample_gives():
     """Three of three passes leave 36 % possible, and the line says so."""
     rows = tuple(made.case(f"t{n}", 3, 3, bound_low=0.36) for n in range(2))
@@ -101,15 +84,6 @@ def test_an_admit_without_cases_counts_lanes():
 def test_a_working_copy_says_so():
     """Nobody takes a preview for a check."""
     assert line_of(made.working_copy()).endswith(" · 3f2c1d9, working copy")
-
-
-@pytest.mark.parametrize(
-    ("wall_ms", "told"),
-    [(0, "0.0 s"), (999, "1.0 s"), (1_000, "1 s"), (119_400, "119 s"), (120_000, "2 min")],
-)
-def test_durations_read_as_people_say_them(wall_ms, told):
-    """Tenths below a second, minutes from two on."""
-    assert told == duration(wall_ms)
 
 
 def test_two_cases_of_one_name_are_told_apart():

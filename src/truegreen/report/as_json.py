@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A decision as JSON: its record, read and written.
+
+What it decides: what a decision's record is when it is read back. What it leaves: making the record, to the gate;
+strict reading, to core.
+
+- The JSON that people and tools get is the record itself: canonical, versioned, the very bytes that have a digest.
+- A file of another kind, another version or another form is refused with what was found.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from truegreen.core.decision import SCHEMA, Decision
+from truegreen.core.digest import Sha256
+from truegreen.core.errors import EvidenceProblem
+from truegreen.core.quoted import quoted
+from truegreen.core.record import read_record
+
+HINT = "truegreen gate --help"
+
+
+def json_of(record: bytes) -> str:
+    """The record as text, ended by a line end that is not part of it."""
+    return record.decode() + "\n"
+
+
+def read_decision(data: bytes) -> tuple[Decision, Sha256]:
+    """The decision in a record, and the digest of the bytes.
+
+    Raises: EvidenceProblem ``not-a-decision`` for another schema or another form of body, besides what the strict
+    reader raises.
+    """
+    envelope, digest = read_record(data)
+    if envelope.schema != SCHEMA:
+        raise EvidenceProblem(
+            "not-a-decision", f"the record says {quoted(envelope.schema)}, asked {quoted(SCHEMA)}", hint=HINT
+        )
+    try:
+        decision = msgspec.convert(envelope.body, Decision, strict=True)
+    except msgspec.ValidationError as err:
+        raise EvidenceProblem(
+            "not-a-decision", f"the record's body is no decision: {plain_reason(err)}", hint=HINT
+        ) from err
+    return decision, digest
+
+
+def plain_reason(err: msgspec.ValidationError) -> str:
+    """What the decoder has against a body, as part of a sentence."""
+    text = str(err)
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A decision's record, read back."""
+
+import msgspec
+import pytest
+
+from factories import decisions as made
+from factories.records import record_of
+from truegreen.core.canonical import write_json
+from truegreen.core.digest import sha256_of
+from truegreen.core.errors import EvidenceProblem
+from truegreen.report.as_json import json_of, read_decision
+
+
+@pytest.mark.parametrize("defect", sorted(set(made.DEFECTS) - {"hostile-names"}))
+def test_a_record_gives_its_decision_back(defect):
+    """Every field survives, and the digest is that of the bytes."""
+    decision = made.DEFECTS[defect]()
+    record = record_of(decision)
+    assert (decision, sha256_of(record)) == read_decision(record)
+
+
+def test_the_json_is_the_record():
+    """What people see is what has the digest."""
+    record = record_of(made.admit())
+    assert record.decode() + "\n" == json_of(record)
+
+
+def _with_body(**changed):
+    record = msgspec.json.decode(record_of(made.admit()))
+    return write_json({**record, "body": {**record["body"], **changed}})
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (b"", "empty", ""),
+        (b"{", "not-json", ""),
+        (b"{}", "not-a-record", ""),
+        (record_of(made.admit())[:-1], "not-json", ""),
+        (record_of(made.admit()).replace(b"decision/v1", b"decision/v2"), "not-a-decision", "decision/v2"),
+        (
+            record_of(made.admit()).replace(b"decision/v1", b"sample-ledger/v1"),
+            "not-a-decision",
+            "sample-ledger",
+        ),
+        (_with_body(word="approve"), "not-a-decision", "approve"),
+        (_with_body(extra=1), "not-a-decision", "extra"),
+        (_with_body(lanes=3), "not-a-decision", "lanes"),
+    ],
+)
+def test_what_is_no_decision_is_refused_with_what_was_found(data, code, said):
+    """Empty, cut, another kind, another version, a word or a field that nobody knows."""
+    with pytest.raises(EvidenceProblem) as caught:
+        read_decision(data)
+    assert (code, True) == (caught.value.code, said in caught.value.message)
