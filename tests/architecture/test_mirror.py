@@ -8,6 +8,8 @@ import tree
 UNIT = tree.ROOT / "tests" / "unit"
 WAYS = "every way to fool the gate is tried in tests/unit/wiring/rehearsal/test_ways.py"
 ELSEWHERE: dict[str, str] = {
+    "gate/bundle.py": "tests/unit/wiring/test_gate.py makes, changes and replays bundles",
+    "wiring/environment.py": "every verb that runs as a process",
     "gate/bind.py": WAYS,
     "gate/complete.py": WAYS,
     "gate/complete_exact.py": WAYS,

@@ -55,6 +55,7 @@ NAMES: Final[tuple[str, ...]] = (
 
 MODULE_OF_VERB: Final[dict[str, str]] = {
     "endpoint": "truegreen.cli.endpoint:endpoint",
+    "gate": "truegreen.cli.gate:gate",
     "policy": "truegreen.cli.policy:policy",
     "run-index": "truegreen.cli.run_index:run_index",
 }

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb ``gate``: reads evidence and says admit, hold or block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from truegreen import version
+from truegreen.core.errors import EvidenceProblem
+from truegreen.core.outcome import Exit
+from truegreen.wiring import gate as wiring
+from truegreen.wiring.environment import environment
+from truegreen.wiring.screens import FORMATS, screen
+from truegreen.wiring.tripwire import refuse_code_of_the_change
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group(name="gate", invoke_without_command=True, subcommand_metavar="[self-test]")
+@click.option(
+    "--evidence",
+    "evidence",
+    type=_PATH,
+    multiple=True,
+    metavar="DIR|ZIP",
+    help="Folder or zip with records; may be given again.",
+)
+@click.option("--lane", metavar="NAME", help="Ask about one lane alone: HOLDS, FAILS or UNKNOWN.")
+@click.option(
+    "--subject-from",
+    type=click.Choice(["github", "git"]),
+    help="Where the event comes from. Default: github in GitHub Actions, else git.",
+)
+@click.option(
+    "--policy-from",
+    type=click.Choice(["base", "worktree"]),
+    default="base",
+    show_default=True,
+    help="Whose policy counts; worktree never counts in CI.",
+)
+@click.option(
+    "--base", metavar="BRANCH", help="With git: the branch that this goes into. Default: the default branch."
+)
+@click.option(
+    "--run-index", type=_PATH, metavar="FILE", help="The stored run index (truegreen run-index fetch)."
+)
+@click.option(
+    "--repo", "repository", type=_PATH, default=Path(), metavar="DIR", help="The clone. Default: here."
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output."
+)
+@click.option("--decision", type=_PATH, metavar="FILE", help="Also write the decision record.")
+@click.option(
+    "--bundle", type=_PATH, metavar="FILE", help="Also write everything that the decision was made from."
+)
+@click.option(
+    "--replay", type=_PATH, metavar="BUNDLE", help="Make the decision of a bundle again, byte for byte."
+)
+@click.pass_context
+def gate(  # noqa: PLR0913 - one parameter an option
+    context: click.Context,
+    *,
+    evidence: tuple[Path, ...],
+    lane: str | None,
+    subject_from: str | None,
+    policy_from: str,
+    base: str | None,
+    run_index: Path | None,
+    repository: Path,
+    form: str,
+    decision: Path | None,
+    bundle: Path | None,
+    replay: Path | None,
+) -> int:
+    """Read the evidence and say admit, hold or block.
+
+    Offline: runs no test, calls no model, opens no socket, executes nothing of the change.
+    Policy comes from the tip of the base branch, what was tested is recomputed by git.
+    """
+    if context.invoked_subcommand is not None:
+        return Exit.DONE
+    refuse_code_of_the_change(Path(), environment())
+    if replay is not None:
+        made, record = wiring.replayed(replay, version())
+    else:
+        request = wiring.Request(
+            evidence=evidence,
+            repository=repository,
+            run_index=run_index,
+            subject_from=subject_from,
+            policy_from=policy_from,
+            only_lane=lane,
+            base=base,
+            bundle=bundle,
+            decision=decision,
+        )
+        made, record = wiring.decided(request, environment(), version())
+    click.echo(screen(made, record, form, environment()), nl=False)
+    return made.exit_code
+
+
+@gate.command(name="self-test")
+def self_test() -> int:
+    """Try every known way to fool the gate on it, a row each."""
+    from truegreen.wiring.rehearsal.run import rehearse  # noqa: PLC0415 - only this verb needs the stage
+
+    fine = True
+    for row in rehearse(environment()):
+        fine = fine and row.is_fine
+        told = f"{row.found}" if row.is_fine else f"{row.found}, asked {row.asked}"
+        click.echo(f"{'ok  ' if row.is_fine else 'FAIL'}  {row.id:<22} {told:<30} {row.words}")
+    if not fine:
+        raise EvidenceProblem(
+            "self-test-failed",
+            "a way to fool the gate did not get the asked answer, see the rows that say FAIL",
+            hint="report it with truegreen --version",
+            contradictory=True,
+        )
+    return Exit.DONE

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wires ``truegreen gate``: the event, the clone, the clock and the evidence go in, one decision comes out.
+
+- In CI the event comes from the forge's payload and the run index from the step before; at home from git.
+- With ``--bundle`` every answer of git is kept, so that ``--replay`` makes the same bytes without the clone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from truegreen.core.decision import Decision
+from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.core.event import EventFacts
+from truegreen.core.policy import POLICY_FILE
+from truegreen.core.ports import GitPort
+from truegreen.core.record import Envelope, Producer, write_record
+from truegreen.core.subject import CommitId, Subject, TreeId
+from truegreen.forges.git import GitRepository
+from truegreen.forges.git_log import recording, replay
+from truegreen.gate.bind import Asked
+from truegreen.gate.bundle import difference, read_bundle, write_bundle
+from truegreen.gate.decide import RULES, Rules, decide
+from truegreen.gate.intake import read_evidence
+from truegreen.wiring.atomic import write_atomic
+from truegreen.wiring.clock import SystemClock
+from truegreen.wiring.event import event_facts, is_ci
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the command line asked."""
+
+    evidence: tuple[Path, ...]
+    """Folders and zips."""
+    repository: Path
+    """The clone."""
+    run_index: Path | None
+    """The stored run index."""
+    subject_from: str | None
+    """``github``, ``git``, or None to tell by the environment."""
+    policy_from: str
+    """``base`` or ``worktree``."""
+    only_lane: str | None
+    """One lane alone."""
+    base: str | None
+    """Base branch for ``--subject-from git``."""
+    bundle: Path | None
+    """Where to write the bundle."""
+    decision: Path | None
+    """Where to write the decision record."""
+
+
+def decided(
+    request: Request, environment: Mapping[str, str], version: str, rules: Rules = RULES
+) -> tuple[Decision, bytes]:
+    """The decision and its record's bytes; files that were asked for are written.
+
+    Raises: TruegreenProblem of every family.
+    """
+    with _repository(request.repository, environment) as git:
+        facts = event_facts(request.subject_from, request.base, git, environment)
+        port, log = recording(git)
+        asked = _asked(request, facts, port, environment, version)
+        evidence = read_evidence(request.evidence)
+        decision = decide(asked, evidence, rules)
+        record = decision_record(decision, version)
+        if request.bundle is not None:
+            write_atomic(request.bundle, write_bundle(asked, evidence, log, record))
+        if request.decision is not None:
+            write_atomic(request.decision, record)
+    return decision, record
+
+
+def replayed(path: Path, version: str, rules: Rules = RULES) -> tuple[Decision, bytes]:
+    """The decision of a bundle, made again, and its record's bytes.
+
+    Raises: EvidenceProblem ``replay-differs`` (contradictory) if it is not the stored one, byte for byte.
+    """
+    asked, evidence, stored = read_bundle(read_bytes(path), replay)
+    decision = decide(asked, evidence, rules)
+    record = decision_record(decision, asked.version)
+    where = difference(record, stored)
+    if where:
+        other = "" if asked.version == version else f"; it was made by {asked.version}, this is {version}"
+        raise EvidenceProblem(
+            "replay-differs",
+            f"the bundle gives another decision than it stores: {where}{other}",
+            contradictory=True,
+        )
+    return decision, record
+
+
+def decision_record(decision: Decision, version: str) -> bytes:
+    """Canonical bytes of the record that holds a decision."""
+    about = decision.about
+    nothing = "0" * 40
+    subject = Subject(
+        repo=about.repo,
+        head_repo=about.head_repo,
+        pull_request=about.pull_request,
+        head_sha=CommitId(about.head_sha),
+        base_ref=about.base_ref,
+        base_sha=CommitId(about.base_tip or nothing),
+        head_tree=TreeId(about.head_tree or nothing),
+        tested_tree=TreeId(about.head_tree or nothing),
+        run_id=about.run_id,
+        run_attempt=about.run_attempt,
+        workflow=about.workflow,
+        event=about.event,
+    )
+    return write_record(
+        Envelope(
+            schema=decision.schema,
+            lane="decision",
+            part="all",
+            subject=subject,
+            producer=Producer(name="truegreen", version=version, verb="gate"),
+            issued_at=decision.now,
+            body=msgspec.to_builtins(decision),
+        )
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of a file.
+
+    Raises: ReachProblem ``file-unreadable``.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as err:
+        raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err
+
+
+@contextmanager
+def _repository(path: Path, environment: Mapping[str, str]) -> Iterator[GitRepository]:
+    git = GitRepository(path, environment)
+    try:
+        yield git
+    finally:
+        git.close()
+
+
+def _asked(
+    request: Request, facts: EventFacts, git: GitPort, environment: Mapping[str, str], version: str
+) -> Asked:
+    in_worktree = request.policy_from == "worktree"
+    return Asked(
+        facts=facts,
+        git=git,
+        index=read_bytes(request.run_index) if request.run_index is not None else None,
+        now=SystemClock().now(),
+        in_ci=is_ci(environment),
+        version=version,
+        only_lane=request.only_lane,
+        worktree_policy=read_bytes(request.repository / POLICY_FILE) if in_worktree else None,
+    )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stops the gate when code of the change under test was loaded into it.
+
+The defence is to run isolated, outside the change's tree (``python -I``, no checkout of the head). This is the
+tripwire: a module that was loaded from a file that the repository tracks means that the change could have
+written the decision.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from truegreen.core.errors import EvidenceProblem
+from truegreen.forges.git import GitRepository
+
+
+def refuse_code_of_the_change(folder: Path, environment: Mapping[str, str]) -> None:
+    """Look at every loaded module.
+
+    Raises: EvidenceProblem ``code-of-the-change-loaded`` (contradictory) naming module and file; ReachProblem
+    ``git-failed`` if git cannot say what it tracks.
+    """
+    top = _top(folder)
+    inside = _loaded_below(top) if top is not None else {}
+    if top is None or not inside:
+        return
+    with GitRepository(top, environment) as git:
+        listed = git.process.ask_clone("ls-files", "-z", "--", *sorted(inside)).split("\0")
+    for path in sorted(inside):
+        if path in listed:
+            raise EvidenceProblem(
+                "code-of-the-change-loaded",
+                f"module {inside[path]} was loaded from {path}, a file of the repository under test",
+                hint="run the gate outside the checkout, with python -I -m truegreen",
+                contradictory=True,
+            )
+
+
+def _top(folder: Path) -> Path | None:
+    """The work tree that holds ``folder``, found without running anything."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+
+
+def _loaded_below(top: Path) -> dict[str, str]:
+    """Path from ``top`` to the module that was loaded from it."""
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    places = {name: Path(file).resolve() for name, file in files.items() if file}
+    return {
+        place.relative_to(top).as_posix(): name for name, place in places.items() if place.is_relative_to(top)
+    }
