@@ -113,16 +113,20 @@ class FakeEndpoint:
     async def _end(self) -> None:
         if self._server is not None:
             self._server.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # a connection that was accepted just now gets its task
+        while self._tasks:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = Connection(reader, writer, service=self._service, limits=self._limits)
         task = self._loop.create_task(connection.run())
         self._tasks.add(task)
         task.add_done_callback(self._forget)
+        task.add_done_callback(lambda _: writer.transport.abort())  # it may be cancelled before it began
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -213,10 +213,13 @@ class Observer:
     async def _stop(self) -> None:
         if self._server is not None:
             self._server.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # a connection that was accepted just now gets its task
+        while self._tasks:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)
         await self._loop.shutdown_default_executor()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -237,6 +240,7 @@ class Observer:
         task = self._loop.create_task(tunnel.run())
         self._tasks.add(task)
         task.add_done_callback(self._forget)
+        task.add_done_callback(lambda _: writer.transport.abort())  # it may be cancelled before it began
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -260,6 +260,7 @@ async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, li
 def _cut(writer: asyncio.StreamWriter) -> None:
     """Shut the socket down for every holder of it and let it go."""
     sock = writer.get_extra_info("socket")
-    with suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+    if sock is not None:  # a TLS transport that was closed by its peer has none any more
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
     writer.transport.abort()
