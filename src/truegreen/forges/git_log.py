@@ -49,6 +49,7 @@ class _Recorder:
     def __init__(self, git: GitPort, log: GitLog) -> None:
         self._git = git
         self._log = log
+        self._answers: dict[str, Any] = {}
 
     def resolve(self, ref: str) -> str | None:
         return self._noted(f"resolve {ref}", lambda: self._git.resolve(ref))
@@ -88,6 +89,9 @@ class _Recorder:
         return self._noted(f"commits_between {base} {head}", lambda: self._git.commits_between(base, head))
 
     def _noted(self, question: str, ask: Callable[[], Answer]) -> Answer:
+        if question in self._answers:  # objects do not change, and a decision sees one state of the branches
+            known: Answer = self._answers[question]
+            return known
         try:
             answer = ask()
         except ReachProblem as problem:
@@ -97,6 +101,7 @@ class _Recorder:
             base64.b64encode(answer).decode() if isinstance(answer, bytes) else msgspec.to_builtins(answer)
         )
         self._log[question] = {"is": stored}
+        self._answers[question] = answer
         return answer
 
 

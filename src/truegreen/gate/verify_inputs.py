@@ -32,7 +32,7 @@ def base_on_branch(candidate: Candidate, ground: Ground) -> Finding | None:
             facts={"base_sha": subject.base_sha, "tip": str(ground.facts.group_base)},
         )
     try:
-        if ground.git.is_ancestor(subject.base_sha, ground.tip):
+        if subject.base_sha == ground.tip or ground.git.is_ancestor(subject.base_sha, ground.tip):
             return None
     except ReachProblem as err:
         return Finding(code="missing-object", standing="stale", facts={"problem": err.message})

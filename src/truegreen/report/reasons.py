@@ -76,7 +76,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 @cache
 def catalogue() -> Mapping[str, Reason]:
     """Every entry by code, in the gate's order."""
-    return read_catalogue(CATALOGUE.read_text(encoding="utf-8"))
+    return read_catalogue(_text())
 
 
 def read_catalogue(text: str) -> Mapping[str, Reason]:
@@ -96,7 +96,7 @@ def read_catalogue(text: str) -> Mapping[str, Reason]:
 
 def reason_of(code: str) -> Reason:
     """The entry of a code; for one that the catalogue lacks, an entry that says so."""
-    return catalogue().get(code) or Reason(
+    return _alone(code) or Reason(
         code=code,
         stage="decide",
         word="hold",
@@ -108,6 +108,20 @@ def reason_of(code: str) -> Reason:
         next=("truegreen --version",),
         rule="A reason that is not known keeps the weight that the decision gave it.",
     )
+
+
+@cache
+def _alone(code: str) -> Reason | None:
+    """One entry, read without the others: a decision needs few, and its first line should come soon."""
+    if not _KEBAB.fullmatch(code):
+        return None
+    found = re.search(rf"^\[{code}\]$.*?(?=^\[|\Z)", _text(), re.MULTILINE | re.DOTALL)
+    return _entry(code, tomllib.loads(found[0])[code]) if found else None
+
+
+@cache
+def _text() -> str:
+    return CATALOGUE.read_text(encoding="utf-8")
 
 
 def facts_of(cause: Cause, *, owner: str | None = None) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ written the decision.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,9 +46,18 @@ def _top(folder: Path) -> Path | None:
 
 
 def _loaded_below(top: Path) -> dict[str, str]:
-    """Path from ``top`` to the module that was loaded from it."""
-    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    places = {name: Path(file).resolve() for name, file in files.items() if file}
-    return {
-        place.relative_to(top).as_posix(): name for name, place in places.items() if place.is_relative_to(top)
-    }
+    """Path from ``top`` to the module that was loaded from it; links on the way are followed."""
+    folders: dict[str, str] = {}
+    below: dict[str, str] = {}
+    inside = f"{top}{os.sep}"
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not file:
+            continue
+        folder, base = os.path.split(file)
+        if folder not in folders:  # a process loads hundreds of modules from few folders
+            folders[folder] = os.path.realpath(folder)
+        real = os.path.realpath(file) if Path(file).is_symlink() else f"{folders[folder]}{os.sep}{base}"
+        if real.startswith(inside):
+            below[real.removeprefix(inside).replace(os.sep, "/")] = name
+    return below

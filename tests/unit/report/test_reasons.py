@@ -106,3 +106,9 @@ def test_nearest_codes_are_those_that_look_alike():
     assert "case-flaky" == nearest("case-flakey")[0]
     assert "CASE-BROKEN".lower() == nearest("CASE-BROKEN")[0]
     assert () == nearest("xyzzy")
+
+
+@pytest.mark.parametrize("code", catalogue())
+def test_an_entry_read_alone_is_the_entry(code):
+    """Reading one entry without the others gives the same words."""
+    assert catalogue()[code] == reason_of(code)
