@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import msgspec
@@ -89,6 +90,7 @@ def anytime_high(passed: int, asked: int, rule: SequentialRule, sure: Fraction =
     return _mirrored(_low_against(1 - rule.p_bad, asked - passed, asked, sure) / STEPS)
 
 
+@lru_cache(maxsize=4096)
 def bounds(passed: int, failed: int, unknown: int, rule: Rule) -> Bounds:
     """Worst-case bounds: ``unknown`` samples (invalid, missing, lost) as failures below and as passes above.
 

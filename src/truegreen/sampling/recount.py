@@ -32,14 +32,19 @@ def rule_used(body: LedgerBody) -> Rule:
 
 def attempts_of(body: LedgerBody, case: str) -> list[tuple[Sample, ...]]:
     """Samples of one case, a tuple an attempt, oldest first, this attempt last."""
-    earlier = [
-        row.samples
-        for link in body.chain
-        if link.standing == "samples"
-        for row in link.cases
-        if row.id == case
-    ]
-    return [*earlier, *(row.samples for row in body.cases if row.id == case)]
+    return _attempts(body).get(case, [])
+
+
+def _attempts(body: LedgerBody) -> dict[str, list[tuple[Sample, ...]]]:
+    """Case id to its samples, a tuple an attempt, oldest first."""
+    found: dict[str, list[tuple[Sample, ...]]] = {}
+    for link in body.chain:
+        if link.standing == "samples":
+            for earlier in link.cases:
+                found.setdefault(earlier.id, []).append(earlier.samples)
+    for row in body.cases:
+        found.setdefault(row.id, []).append(row.samples)
+    return found
 
 
 def lost_of(body: LedgerBody, case: str) -> tuple[Sample, ...]:
@@ -64,7 +69,8 @@ def suite_of(body: LedgerBody, rule: Rule) -> dict[str, tuple[Sample, ...]]:
 
     Raises: EvidenceProblem for numbers that contradict each other.
     """
-    return disqualified({case: joined(attempts_of(body, case), rule) for case in body.planned})
+    attempts = _attempts(body)
+    return disqualified({case: joined(attempts.get(case, []), rule) for case in body.planned})
 
 
 def recounted(body: LedgerBody, rule: Rule, *, j: int) -> dict[str, CaseState | None]:
@@ -72,10 +78,10 @@ def recounted(body: LedgerBody, rule: Rule, *, j: int) -> dict[str, CaseState | 
 
     Raises: EvidenceProblem for numbers that contradict each other.
     """
-    truncated = ended_why(body)
+    truncated, all_attempts = ended_why(body), _attempts(body)
     found: dict[str, CaseState | None] = {}
     for case, samples in suite_of(body, rule).items():
-        attempts = sum(1 for one in attempts_of(body, case) if one)
+        attempts = sum(1 for one in all_attempts.get(case, []) if one)
         found[case] = (
             state(samples, rule, cases=len(body.planned), j=j, truncated=truncated, attempts=attempts)
             if samples
