@@ -9,6 +9,7 @@ UNIT = tree.ROOT / "tests" / "unit"
 WAYS = "every way to fool the gate is tried in tests/unit/wiring/rehearsal/test_ways.py"
 ELSEWHERE: dict[str, str] = {
     "gate/bundle.py": "tests/unit/wiring/test_gate.py makes, changes and replays bundles",
+    "conformance/ports.py": "Protocols without code",
     "wiring/environment.py": "every verb that runs as a process",
     "gate/bind.py": WAYS,
     "gate/complete.py": WAYS,

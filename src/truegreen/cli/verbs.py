@@ -54,6 +54,7 @@ NAMES: Final[tuple[str, ...]] = (
 """Every verb of the design, whether it is built yet or not."""
 
 MODULE_OF_VERB: Final[dict[str, str]] = {
+    "conformance": "truegreen.cli.conformance:conformance",
     "endpoint": "truegreen.cli.endpoint:endpoint",
     "gate": "truegreen.cli.gate:gate",
     "policy": "truegreen.cli.policy:policy",

@@ -7,6 +7,8 @@ What it leaves: which keys a file may have, to the slice that owns the file.
 - UTF-8, at most one byte order mark, bounded in bytes, depth and values (aliases counted where they are used).
 - YAML 1.2 core schema. A plain scalar that YAML 1.1 reads as something else (``no``, ``1e3``, ``0o7``, ``1:30``,
   ``2026-01-01``) is refused, because half of all readers would disagree with us; quoting it settles the matter.
+- Lines end with CR, LF or both. U+0085, U+2028 and U+2029, which YAML 1.1 takes for line ends, are refused; a
+  lenient reader takes them for the ordinary characters that they are in 1.2.
 - No key twice in one mapping, no tags, no directives, no merge keys, no infinities.
 - Built from events, never from constructed objects: nothing in a file can make us create one.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -68,6 +70,7 @@ _OLD_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?")
 _OLD_WORDS = frozenset(
     form for word in ("y", "n", "yes", "no", "on", "off") for form in (word, word.capitalize(), word.upper())
 ) | {"<<", "="}
+_OLD_BREAK = re.compile("[\x85\u2028\u2029]")
 _DIRECTIVE = re.compile(r"^%[^\r\n]*", re.MULTILINE)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {
@@ -89,7 +92,10 @@ def read_yaml(
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - slow to import, not needed to gate
 
     try:
-        return tuple(_Builder(name, limits, is_strict=is_strict).documents(_text(data, name, limits)))
+        text = _text(data, name, limits)
+        stand_ins = _stand_ins(text, name, is_strict=is_strict)
+        builder = _Builder(name, limits, stand_ins, is_strict=is_strict)
+        return tuple(builder.documents(text.translate(stand_ins)))
     except MarkedYAMLError as err:
         line = err.problem_mark.line + 1 if err.problem_mark else 1
         raise _bad(name, line, f"no YAML: {err.problem or err.context or 'it cannot be parsed'}") from err
@@ -149,9 +155,10 @@ class _Open:
 class _Builder:
     """Builds values from parser events, without recursion."""
 
-    def __init__(self, name: str, limits: Limits, *, is_strict: bool) -> None:
+    def __init__(self, name: str, limits: Limits, stand_ins: Mapping[int, int], *, is_strict: bool) -> None:
         self._name = name
         self._limits = limits
+        self._originals = {stand_in: original for original, stand_in in stand_ins.items()}
         self._is_strict = is_strict
         self._count = 0
         self._line = 1
@@ -172,7 +179,8 @@ class _Builder:
                     self._alias(event.anchor)
                 case kinds.ScalarEvent():
                     self._refuse_tag(event.tag)
-                    self._scalar(event.value, event.anchor, is_plain=event.style is None)
+                    text_here = event.value.translate(self._originals)
+                    self._scalar(text_here, event.anchor, is_plain=event.style is None)
                 case kinds.MappingStartEvent() | kinds.SequenceStartEvent():
                     self._refuse_tag(event.tag)
                     value: dict[str, Any] | list[Any] = (
@@ -290,6 +298,22 @@ def _text(data: bytes, name: str, limits: Limits) -> str:
         line = text.count("\n", 0, directive.start()) + 1
         raise _bad(name, line, f"the directive {quoted(directive[0], 40)}: directives are not read")
     return text
+
+
+def _stand_ins(text: str, name: str, *, is_strict: bool) -> dict[int, int]:
+    """For each character that only YAML 1.1 takes for a line end, one that the text does not have.
+
+    The parser takes these characters for line ends in some places and not in others.
+    """
+    found = _OLD_BREAK.search(text)
+    if found is None:
+        return {}
+    if is_strict:
+        line = text.count("\n", 0, found.start()) + 1
+        sentence = f"{quoted(found[0])} ends a line for YAML 1.1 only: write it as an escape in double quotes"
+        raise UsageProblem("yaml-two-readings", f"{name}:{line}: {sentence}")
+    unused = (code for code in range(0xE000, 0xF900) if chr(code) not in text)
+    return {ord(original): stand_in for original, stand_in in zip("\x85\u2028\u2029", unused, strict=False)}
 
 
 def _bad(name: str, line: int, sentence: str) -> UsageProblem:

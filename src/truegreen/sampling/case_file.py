@@ -61,7 +61,7 @@ def read_case_file(file: Path, root: Path) -> tuple[Case, ...]:
     """The cases of one file below ``root``, in file order; both paths are absolute.
 
     Raises: UsageProblem ``bad-case`` for what is no case, ``unstable-id``, ``case-path``, and what the readers of
-    YAML and of expectations raise; ReachProblem ``unreadable-file`` if the file cannot be read.
+    YAML and of expectations raise; ReachProblem ``file-unreadable`` if the file cannot be read.
     """
     name = _name_from_root(file, root)
     if file.exists() and not _is_regular(file, root):
@@ -224,7 +224,7 @@ def _bytes(file: Path, name: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as err:
-        raise ReachProblem("unreadable-file", f"{name} cannot be read: {err.strerror or err}") from err
+        raise ReachProblem("file-unreadable", f"{name} cannot be read: {err.strerror or err}") from err
 
 
 def _is_regular(file: Path, root: Path) -> bool:

@@ -208,6 +208,21 @@ def test_line_ends_and_one_byte_order_mark_are_noise():
     assert "more than one byte order mark" in refused(b"\xef\xbb\xbf\xef\xbb\xbfa: 1\n").message
 
 
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_line_ends_of_yaml_1_1_are_refused_or_ordinary(character):
+    """The strict reader names the line; the lenient one keeps the character, wherever it stands."""
+    text = f"a: |\n  x{character}  y\n  z\nb: 'p{character}q'\n\"k{character}\": r\ue000{character}s\n"
+    problem = refused(text)
+    assert ("yaml-two-readings", True) == (problem.code, problem.message.startswith("f.yaml:2: "))
+    expected = {
+        "a": f"x{character}  y\nz\n",
+        "b": f"p{character}q",
+        f"k{character}": f"r\ue000{character}s",
+    }
+    assert expected == only(text, is_strict=False)
+    assert {"a": f"x{character}y"} == only(f'a: "x\\u{ord(character):04x}y"')
+
+
 def test_an_empty_file_has_no_document():
     """Nothing, blanks and comments are no document; what that means is for the owner of the file."""
     for data in (b"", b"\n\n", b"# nothing\n"):

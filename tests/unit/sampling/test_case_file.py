@@ -213,7 +213,7 @@ def test_a_case_file_is_a_regular_file_below_the_root(root, tmp_path_factory):
         (root / "cases" / "link.yaml", UsageProblem, "case-path"),
         (root / "cases", UsageProblem, "case-path"),
         (elsewhere, UsageProblem, "case-path"),
-        (root / "none.yaml", ReachProblem, "unreadable-file"),
+        (root / "none.yaml", ReachProblem, "file-unreadable"),
     ):
         with pytest.raises(kind) as caught:
             read_case_file(file, root)
