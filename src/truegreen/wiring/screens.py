@@ -12,14 +12,11 @@ from pathlib import Path
 
 from truegreen.core.decision import Decision
 from truegreen.core.errors import ReachProblem
-from truegreen.report.as_json import json_of
-from truegreen.report.github import log_of, outputs_of
-from truegreen.report.markdown import markdown_of
-from truegreen.report.text import text_of
 
 FORMATS = ("text", "json", "markdown", "github")
 
 
+# Each form is imported when it is asked for: the gate's line should come soon.
 def screen(decision: Decision, record: bytes, form: str, environment: Mapping[str, str]) -> str:
     """What is printed, in one of ``FORMATS``, with a newline at its end.
 
@@ -27,16 +24,25 @@ def screen(decision: Decision, record: bytes, form: str, environment: Mapping[st
     """
     match form:
         case "json":
+            from truegreen.report.as_json import json_of  # noqa: PLC0415 - see above
+
             return json_of(record)
         case "markdown":
+            from truegreen.report.markdown import markdown_of  # noqa: PLC0415 - see above
+
             return markdown_of(decision)
         case "github":
+            from truegreen.report.github import log_of, outputs_of  # noqa: PLC0415 - see above
+            from truegreen.report.markdown import markdown_of  # noqa: PLC0415 - see above
+
             _append(
                 environment.get("GITHUB_OUTPUT"), outputs_of(decision, f"truegreen_{secrets.token_hex(16)}")
             )
             _append(environment.get("GITHUB_STEP_SUMMARY"), markdown_of(decision))
             return log_of(decision)
         case _:
+            from truegreen.report.text import text_of  # noqa: PLC0415 - see above
+
             return text_of(decision)
 
 
