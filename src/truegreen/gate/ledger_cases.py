@@ -6,6 +6,7 @@ rows, to ``sampling/merge.toml``; the lane's universe, to ``ledger_lane``.
 
 - States are recomputed from samples, under the rule of the base's policy and the sequence number that the run
   index gives; the producer's claims are not read here.
+- A golden case is for people to read: it has no row here, and its place in the ruler keeps it honest.
 - A cause tells k of n, what the bound proves, and the first failing answer; it blames nobody for an outage.
 """
 
@@ -54,6 +55,8 @@ def judge(evidence: LaneEvidence, ground: Ground, *, checks: tuple[LaneCheck, ..
     causes: list[Cause] = [cause for check in checks for cause in check(view)]
     notes: list[Cause] = list(_notes(view))
     for case in view.body.cases:
+        if case.golden:  # read by people, never gated: neither sampled nor counted
+            continue
         row, told = _case(view, case, states[case.id], suite[case.id])
         rows.append(row)
         (notes if told is not None and told.word is None else causes).extend([told] if told else [])

@@ -49,6 +49,11 @@ class View:
     ground: Ground
     """The gate's own knowledge."""
 
+    @property
+    def gated(self) -> frozenset[str]:
+        """Ids that count: golden cases are for people, and turning a case golden takes it away."""
+        return frozenset(case.id for case in self.body.cases if not case.golden)
+
     def hold(self, code: str, **facts: str | int) -> Cause:
         """A hold about the lane."""
         return Cause(code=code, word=Word.HOLD, lane=self.evidence.lane.name, facts=facts)
@@ -78,7 +83,7 @@ def _of_lane(baseline: Baseline | None, lane: str) -> LaneBaseline | None:
 
 def something_was_planned(view: View) -> Iterator[Cause]:
     """A lane without cases proves nothing."""
-    if not view.body.planned:
+    if not view.gated:
         yield view.hold("nothing-sampled")
 
 
@@ -113,7 +118,7 @@ def ids_are_announced(view: View) -> Iterator[Cause]:
     """The baseline lists the cases that were sampled."""
     if view.agreed is None or view.agreed.ruler != view.digests.ruler.digest:
         return
-    listed, planned = set(view.agreed.case_ids), set(view.body.planned)
+    listed, planned = set(view.agreed.case_ids), view.gated
     if new := sorted(planned - listed):
         yield view.hold("tests-unannounced", ids=_few(new), count=len(new))
     base_ids = set(view.base.case_ids) if view.base else set()
@@ -125,7 +130,7 @@ def nothing_was_removed(view: View) -> Iterator[Cause]:
     """Every id of base is still asked, or its removal is announced."""
     if view.base is None:
         return
-    planned = set(view.body.planned)
+    planned = view.gated
     named = {
         entry.id
         for entry in view.ground.removed
