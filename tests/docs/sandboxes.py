@@ -57,9 +57,44 @@ def policy(folder: Path) -> dict[str, str]:
     return {}
 
 
+QUARANTINE = """\
+schema = "truegreen/quarantine/v1"
+
+[[entry]]
+id = "tests/llm/test_tone.py::test_reply[de]"
+lane = "model-tests"
+owner = "@ana"
+reason = "the model sometimes answers in English"
+ticket = "#41"
+since = 2025-11-01
+expires = 2025-12-01
+"""
+FLAKES = """\
+- id: "tests/llm/test_links.py::test_sources"
+  first_seen: 2125-11-02
+  expires: 2125-11-30
+  owner: "@emil"
+  reason: "the model sometimes leaves out a source"
+  retry_count: 3
+- id: "tests/llm/test_tone.py::test_greeting"
+  first_seen: 2025-10-02
+  expires: 2025-11-02
+  owner: "@ana"
+  reason: "answers in prose"
+"""
+
+
+def quarantine(folder: Path) -> dict[str, str]:
+    """A quarantine whose only entry is over, and a list of flaky tests."""
+    (folder / "truegreen.quarantine.toml").write_text(QUARANTINE, encoding="utf-8")
+    (folder / "flakes.yaml").write_text(FLAKES, encoding="utf-8")
+    return empty(folder)
+
+
 SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
     "empty": empty,
     "checkout": checkout,
     "endpoint": endpoint,
     "policy": policy,
+    "quarantine": quarantine,
 }

@@ -71,6 +71,7 @@ _OLD_WORDS = frozenset(
     form for word in ("y", "n", "yes", "no", "on", "off") for form in (word, word.capitalize(), word.upper())
 ) | {"<<", "="}
 _OLD_BREAK = re.compile("[\x85\u2028\u2029]")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _DIRECTIVE = re.compile(r"^%[^\r\n]*", re.MULTILINE)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {
@@ -79,12 +80,13 @@ _BOOLEANS = {
 
 
 def read_yaml(
-    data: bytes, *, name: str, limits: Limits = DEFAULT, is_strict: bool = True
+    data: bytes, *, name: str, limits: Limits = DEFAULT, is_strict: bool = True, takes_dates: bool = False
 ) -> tuple[Document, ...]:
     """The documents of a YAML file; ``name`` is what messages call it.
 
     ``is_strict`` refuses scalars on which YAML 1.1 and 1.2 differ; without it the 1.2 reading is taken, and a
-    key that is no text is taken as written.
+    key that is no text is taken as written. ``takes_dates`` takes a date or time without quotes as its text, for
+    files of others in which dates are asked.
 
     Raises: UsageProblem ``bad-yaml`` for bytes that are no such file, ``yaml-two-readings`` for a scalar or a
     mapping that readers read differently; each names file and line.
@@ -94,7 +96,7 @@ def read_yaml(
     try:
         text = _text(data, name, limits)
         stand_ins = _stand_ins(text, name, is_strict=is_strict)
-        builder = _Builder(name, limits, stand_ins, is_strict=is_strict)
+        builder = _Builder(name, limits, stand_ins, is_strict=is_strict, takes_dates=takes_dates)
         return tuple(builder.documents(text.translate(stand_ins)))
     except MarkedYAMLError as err:
         line = err.problem_mark.line + 1 if err.problem_mark else 1
@@ -121,6 +123,11 @@ def core_value(text: str) -> Any:
 def is_number(text: str) -> bool:
     """Whether YAML 1.2 reads a plain scalar as a number, however long it is."""
     return bool(_CORE_INT.fullmatch(text) or _CORE_FLOAT.fullmatch(text))
+
+
+def is_date(text: str) -> bool:
+    """Whether YAML 1.1 reads a plain scalar as a date or a time."""
+    return _OLD_TIME.fullmatch(text) is not None
 
 
 def has_two_readings(text: str) -> bool:
@@ -155,11 +162,14 @@ class _Open:
 class _Builder:
     """Builds values from parser events, without recursion."""
 
-    def __init__(self, name: str, limits: Limits, stand_ins: Mapping[int, int], *, is_strict: bool) -> None:
+    def __init__(
+        self, name: str, limits: Limits, stand_ins: Mapping[int, int], *, is_strict: bool, takes_dates: bool
+    ) -> None:
         self._name = name
         self._limits = limits
         self._originals = {stand_in: original for original, stand_in in stand_ins.items()}
         self._is_strict = is_strict
+        self._takes_dates = takes_dates
         self._count = 0
         self._line = 1
         self._reset()
@@ -197,6 +207,8 @@ class _Builder:
         self._root: Any = None
 
     def _scalar(self, text: str, anchor: str | None, *, is_plain: bool) -> None:
+        if _HALF_CHARACTER.search(text):
+            raise self._bad(f"{quoted(text)} holds half a character, which no UTF-8 can carry")
         if self._open and self._open[-1].wants_key:
             self._key(text, is_plain=is_plain)
             return
@@ -216,7 +228,8 @@ class _Builder:
         self._open[-1].key = text
 
     def _plain(self, text: str) -> Any:
-        if self._is_strict and has_two_readings(text):
+        is_date_asked = self._takes_dates and is_date(text)
+        if self._is_strict and has_two_readings(text) and not is_date_asked:
             raise self._two_readings(
                 f"{quoted(text)} is read differently by YAML 1.1 and 1.2: put it in quotes"
             )

@@ -170,7 +170,7 @@ def read_quarantine(data: bytes, *, name: str = QUARANTINE_FILE) -> Quarantine:
         raise EvidenceProblem("bad-quarantine", err.message, hint=_HINT) from err
     for problem in _in_order(file):
         raise problem
-    entries = tuple(_entry(table) for table in file.root.get("entry", ()))
+    entries = tuple(as_entry(table) for table in file.root.get("entry", ()))
     return Quarantine(entries=entries, digest=sha256_of(data))
 
 
@@ -211,8 +211,8 @@ def _found(file: TomlFile) -> Iterator[_Found]:
         if not isinstance(table, dict):
             yield path, f"{dotted(path)} is {written(table)}, asked tables [[entry]]"
             continue
-        wrong = [*_entry_problems(path, table)]
-        yield from wrong or _order_problems(path, table)
+        wrong = [*entry_problems(path, table)]
+        yield from wrong
         key = (table.get("lane"), table.get("id"))
         if not wrong and first.setdefault(key, index) != index:
             earlier = file.at(("entry", first[key], "id"))
@@ -222,7 +222,22 @@ def _found(file: TomlFile) -> Iterator[_Found]:
             )
 
 
-def _entry_problems(path: TomlPath, table: dict[str, Any]) -> Iterator[_Found]:
+def entry_problems(path: TomlPath, table: Mapping[str, Any]) -> Iterator[tuple[TomlPath, str]]:
+    """What is wrong with one entry as ``tomllib`` gives it: where, below ``path``, and a sentence."""
+    found = [*_key_problems(path, table)]
+    yield from found or _order_problems(path, table)
+
+
+def as_entry(table: Mapping[str, Any]) -> Entry:
+    """The entry that a table without problems means.
+
+    Raises: EvidenceProblem ``bad-time`` for an instant that UTC cannot write.
+    """
+    times = {name: instant_text(_point(table[name])) for name in ("since", "expires")}
+    return Entry(**{**table, **times})
+
+
+def _key_problems(path: TomlPath, table: Mapping[str, Any]) -> Iterator[_Found]:
     for name in [name for name in table if name not in ENTRY_KEYS]:
         nearest = get_close_matches(name[:64], ENTRY_KEYS, n=1)
         ending = f", the nearest is {nearest[0]}" if nearest else ""
@@ -236,9 +251,9 @@ def _entry_problems(path: TomlPath, table: dict[str, Any]) -> Iterator[_Found]:
             yield path, f"the entry has no {name}, asked {key.shape.words()}"
 
 
-def _order_problems(path: TomlPath, table: dict[str, Any]) -> Iterator[_Found]:
+def _order_problems(path: TomlPath, table: Mapping[str, Any]) -> Iterator[_Found]:
     try:
-        entry = _entry(table)
+        entry = as_entry(table)
     except EvidenceProblem as err:  # an instant that UTC cannot write
         yield (*path, "expires"), err.message
         return
@@ -247,11 +262,6 @@ def _order_problems(path: TomlPath, table: dict[str, Any]) -> Iterator[_Found]:
             (*path, "expires"),
             f"the entry ends at {entry.expires}, asked later than its start {entry.since}",
         )
-
-
-def _entry(table: dict[str, Any]) -> Entry:
-    times = {name: instant_text(_point(table[name])) for name in ("since", "expires")}
-    return Entry(**{**table, **times})
 
 
 def _point(day_or_instant: dt.date) -> dt.datetime:

@@ -14,13 +14,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import UsageProblem
 from truegreen.core.policy import POLICY_FILE, KindFacts, Policy
 from truegreen.core.policy_read import policy_problems, read_policy
 from truegreen.core.toml import MAX_BYTES
 from truegreen.forges.git import GitRepository
 from truegreen.forges.working_copy import default_branch
 from truegreen.gate.kinds import KINDS, LATER
+from truegreen.wiring.reading import beginning_of
 
 BASE = "base"
 WORKTREE = "worktree"
@@ -58,13 +59,10 @@ def file_bytes(path: Path) -> bytes:
 
     Raises: UsageProblem ``no-policy`` if there is no such file; ReachProblem ``file-unreadable``.
     """
-    if not path.is_file():
+    data = beginning_of(path, MAX_BYTES + 1)
+    if data is None:
         raise UsageProblem("no-policy", f"there is no file {path}", hint=HINT)
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as err:
-        raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err
+    return data
 
 
 def _of_base(repository: Path, base: str | None, environment: Mapping[str, str]) -> tuple[Policy, str]:

@@ -242,3 +242,20 @@ def test_any_bytes_are_values_or_one_problem(data):
         read_yaml(data, name="f.yaml")
     except UsageProblem as problem:
         assert problem.code in ("bad-yaml", "yaml-two-readings")  # noqa: PT017 - both outcomes are fine
+
+
+def test_dates_are_taken_as_their_text_where_they_are_asked():
+    """Whether quoted or not; every other scalar with two readings stays refused."""
+    (document,) = read_yaml(
+        b"- 2026-10-02\n- '2026-10-02'\n- 2026-10-02T01:02:03Z\n", name="x", takes_dates=True
+    )
+    assert ["2026-10-02", "2026-10-02", "2026-10-02T01:02:03Z"] == document.value
+    for text in (b"no", b"1e3", b"1_000"):
+        with pytest.raises(UsageProblem, match="yaml-two-readings"):
+            read_yaml(text, name="x", takes_dates=True)
+
+
+def test_half_a_character_is_refused():
+    """An escape could bring what no file can hold."""
+    with pytest.raises(UsageProblem, match=r"^x:2: .* holds half a character"):
+        read_yaml(b'- a\n- "\\ud800"\n', name="x")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import UsageProblem
 from truegreen.core.toml import MAX_BYTES
 from truegreen.wiring.policy import file_bytes, known_kinds, problems_of, shown_policy
 
@@ -105,19 +105,6 @@ def test_a_file_is_read_no_further_than_a_reader_looks(tmp_path):
     path.write_bytes(b"#" * (MAX_BYTES + 100))
     assert MAX_BYTES + 1 == len(file_bytes(path))
     assert "bad-toml" == problems_of(path)[0].code
-
-
-def test_a_file_that_cannot_be_opened_is_said(tmp_path, monkeypatch):
-    """With what the system said."""
-
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
-
-    path = tmp_path / "x.toml"
-    path.write_bytes(b"")
-    monkeypatch.setattr(type(path), "open", refuse)
-    with pytest.raises(ReachProblem, match=r"cannot be read: Permission denied \[file-unreadable\]"):
-        file_bytes(path)
 
 
 def test_every_kind_of_the_design_is_known():

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a verb was pointed at: read as files and as nothing else, and no further than a reader looks.
+
+- A pipe or device is no file: reading it could wait for ever.
+- A huge file is never held in memory; its reader refuses it by its length.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from truegreen.core.errors import ReachProblem
+
+
+def beginning_of(path: Path, limit_bytes: int) -> bytes | None:
+    """Up to ``limit_bytes`` of a file, or None if there is no file of that name.
+
+    Raises: ReachProblem ``file-unreadable``.
+    """
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return file.read(limit_bytes)
+    except OSError as err:
+        raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err

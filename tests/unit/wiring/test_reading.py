@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a verb was pointed at."""
+
+import os
+
+import pytest
+
+from truegreen.core.errors import ReachProblem
+from truegreen.wiring.reading import beginning_of
+
+
+def test_a_file_is_read_up_to_the_limit(tmp_path):
+    """Whole if it is shorter."""
+    (tmp_path / "x").write_bytes(b"12345")
+    assert (b"123", b"12345") == (beginning_of(tmp_path / "x", 3), beginning_of(tmp_path / "x", 9))
+
+
+def test_what_is_no_file_is_none(tmp_path):
+    """Absent, a folder, a pipe without a writer, a link to nothing."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("nowhere")
+    assert [None] * 4 == [beginning_of(tmp_path / name, 9) for name in ("absent", ".", "pipe", "link")]
+
+
+def test_a_file_that_cannot_be_opened_is_said(tmp_path, monkeypatch):
+    """With what the system said."""
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "x"
+    path.write_bytes(b"")
+    monkeypatch.setattr(type(path), "open", refuse)
+    with pytest.raises(ReachProblem, match=r"cannot be read: Permission denied \[file-unreadable\]"):
+        beginning_of(path, 9)
