@@ -18,7 +18,6 @@ FROM_DATA: dict[str, tuple[str, ...]] = {
     "gate/decide.py": (),  # hands on codes of findings, of Unreachable and of refused archives
     "gate/ledger_cases.py": ("endpoint-outage",),  # codes of the merge table, some told once for the lane
     "gate/verify_inputs.py": (),  # hands on codes of Unreachable
-    "report/folds.py": (),  # asks the catalogue about codes that a decision carries
     "report/story.py": (),  # likewise
     "report/line.py": (),  # gives a decision without causes its own code back
 }

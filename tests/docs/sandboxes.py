@@ -11,6 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from factories.decisions import several_defects
+from factories.records import record_of
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -91,10 +94,17 @@ def quarantine(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
+def decision(folder: Path) -> dict[str, str]:
+    """A folder in which the gate left the decision on a pull request with several defects."""
+    (folder / "decision.truegreen.json").write_bytes(record_of(several_defects()))
+    return empty(folder)
+
+
 SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
     "empty": empty,
     "checkout": checkout,
     "endpoint": endpoint,
     "policy": policy,
     "quarantine": quarantine,
+    "decision": decision,
 }

@@ -58,7 +58,7 @@ def case(name: str, passed: int = 6, asked: int = 6, **changed) -> CaseRow:
             "bound_low": 0.56,
             "bound_high": 1.0,
             "proves": "works at least 56 % of the time (95 % sure)",
-            "buckets": {"pass": passed, "fail": asked - passed},
+            "buckets": {"fail": asked - passed, "pass": passed},
             **changed,
         }
     )

@@ -10,9 +10,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from factories.decisions import DEFECTS  # noqa: E402 - after the path to the factories
 from truegreen.report.codes_page import page_of  # noqa: E402 - as above
+from truegreen.report.explained import explain_decision  # noqa: E402 - as above
+from truegreen.report.explanation_text import explanation_screen  # noqa: E402 - as above
 from truegreen.report.github import annotations_of, command_of  # noqa: E402 - as above
+from truegreen.report.line import line_of  # noqa: E402 - as above
 from truegreen.report.markdown import markdown_of  # noqa: E402 - as above
 from truegreen.report.reasons import catalogue  # noqa: E402 - as above
+from truegreen.report.screen import plain_screen  # noqa: E402 - as above
+from truegreen.report.story import Story  # noqa: E402 - as above
 from truegreen.report.text import text_of  # noqa: E402 - as above
 
 
@@ -24,6 +29,7 @@ def wanted() -> dict[Path, str]:
         screens = {
             "txt": text_of(decision),
             "md": markdown_of(decision),
+            "why.txt": plain_screen(explanation_screen(explain_decision(Story(decision)), line_of(decision))),
             "log": "".join(f"{command_of(one)}\n" for one in annotations_of(decision)),
         }
         files |= {HERE / "screens" / f"{defect}.{ending}": text for ending, text in screens.items()}

@@ -98,7 +98,13 @@ def gate(  # noqa: PLR0913 - one parameter an option
             decision=decision,
         )
         made, record = wiring.decided(request, environment(), version())
-    click.echo(screen(made, record, form, environment()), nl=False)
+    if form == "text":
+        from truegreen.cli.colours import show  # noqa: PLC0415 - the other forms do without
+        from truegreen.report.text import screen_of  # noqa: PLC0415 - as above
+
+        show(screen_of(made))
+    else:
+        click.echo(screen(made, record, form, environment()), nl=False)
     return made.exit_code
 
 

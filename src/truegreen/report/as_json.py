@@ -4,11 +4,14 @@
 What it decides: what a decision's record is when it is read back. What it leaves: making the record, to the gate;
 strict reading, to core.
 
-- The JSON that people and tools get is the record itself: canonical, versioned, the very bytes that have a digest.
+- The JSON that people and tools get is the record itself: canonical and versioned. Only characters that a terminal
+  or a runner would obey stand as JSON escapes, so that its value is the record's and its text is safe in a log.
 - A file of another kind, another version or another form is refused with what was found.
 """
 
 from __future__ import annotations
+
+import re
 
 import msgspec
 
@@ -21,9 +24,14 @@ from truegreen.core.record import read_record
 HINT = "truegreen gate --help"
 
 
+_OBEYED = re.compile(r"(?<=##)\[")
+"""Where the older syntax of workflow commands begins; in JSON it can stand in a string only."""
+
+
 def json_of(record: bytes) -> str:
-    """The record as text, ended by a line end that is not part of it."""
-    return record.decode() + "\n"
+    """Canonical JSON as one line of text, with escapes for what would be obeyed."""
+    text = _OBEYED.sub(r"\\u005b", record.decode())
+    return "".join(char if char.isprintable() else _escape(char) for char in text) + "\n"
 
 
 def read_decision(data: bytes) -> tuple[Decision, Sha256]:
@@ -44,6 +52,11 @@ def read_decision(data: bytes) -> tuple[Decision, Sha256]:
             "not-a-decision", f"the record's body is no decision: {plain_reason(err)}", hint=HINT
         ) from err
     return decision, digest
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def plain_reason(err: msgspec.ValidationError) -> str:

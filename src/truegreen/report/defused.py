@@ -45,8 +45,9 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def shell_word(text: str) -> str:
-    """The text as one word of a POSIX shell, harmless on the screen too."""
-    return shlex.quote(plain(text))
+    """The text as one argument of a POSIX shell, harmless on the screen too, and never an option."""
+    word = plain(text)
+    return shlex.quote(f"./{word}" if word.startswith("-") else word)
 
 
 def cut(text: str, limit: int) -> str:

@@ -48,7 +48,7 @@ def folds_of(story: Story, rows: Rows) -> Iterator[list[str]]:
     """The folds, each as the lines of an HTML ``details`` element."""
     for _, row in rows.few("answers", [pair for pair in story.against if pair[1].detail]):
         name = marked.title(story.short(row.id))
-        yield _fold(f"Expected and got: {name}", marked.block([row.detail]))
+        yield _fold(f"Expected and got: {name}", marked.fenced([row.detail]))
     if story.decision.word is not Word.ADMIT:
         yield _fold("For a coding agent", list(_for_an_agent(story, rows)))
     yield _fold("Codes, digests, attempts, files", list(_record(story, rows)))
@@ -82,7 +82,7 @@ def _for_an_agent(story: Story, rows: Rows) -> Iterator[str]:
         if row.detail:
             yield "  - expected and got:"
             yield ""
-            yield from (f"    {part}" for part in marked.block([row.detail]))
+            yield from (f"    {part}" for part in marked.fenced([row.detail]))
     files = sorted({row.id.partition("::")[0] for _, row in told})
     kept = [*rows.few("files that judge", files), POLICY_FILE, *ANNOUNCEMENTS, story.decision.about.workflow]
     named = ", ".join(marked.code(name) for name in kept if name)

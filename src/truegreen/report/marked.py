@@ -67,7 +67,7 @@ def title(text: str) -> str:
     return f"<code>{html.escape(cut_middle(plain(text), SHOWN_CHARACTERS))}</code>"
 
 
-def block(texts: Iterable[str]) -> list[str]:
+def fenced(texts: Iterable[str]) -> list[str]:
     """The lines of a fenced block; each text may have lines of its own."""
     lines = [cut(part, BLOCK_COLUMNS) for text in texts for part in lines_of(text)[:BLOCK_LINES]]
     fence = "`" * max(3, 1 + _longest_run(lines))

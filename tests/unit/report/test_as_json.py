@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A decision's record, read back."""
 
+import json
+
 import msgspec
 import pytest
+from hypothesis import given
 
 from factories import decisions as made
+from factories.hostile import TEXTS
 from factories.records import record_of
+from simulators.github_runner import commands_in
 from truegreen.core.canonical import write_json
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem
@@ -22,8 +27,19 @@ def test_a_record_gives_its_decision_back(defect):
 
 def test_the_json_is_the_record():
     """What people see is what has the digest."""
-    record = record_of(made.admit())
+    record = record_of(made.broken_case())
     assert record.decode() + "\n" == json_of(record)
+
+
+@given(TEXTS)
+def test_the_json_is_safe_in_a_log_and_keeps_its_value(text):
+    """Nothing in it is obeyed by a terminal or a runner, and it means what it meant."""
+    value = {"a": text.replace("\ud800", ""), "##[": ["##", ["x"]]}
+    told = json_of(write_json(value))
+    assert value == json.loads(told)
+    assert told.removesuffix("\n").isprintable()
+    assert [] == commands_in(told)
+    assert "##[" not in told
 
 
 def _with_body(**changed):

@@ -73,7 +73,14 @@ def test_lines_are_kept_apart_and_each_is_harmless(text):
 @given(HOSTILE)
 def test_a_shell_reads_one_word(text):
     """Whatever the id: one word, which is the text as it is shown."""
-    assert [plain(text)] == shlex.split(shell_word(text))
+    assert [plain(text).removeprefix("./")] == [
+        word.removeprefix("./") for word in shlex.split(shell_word(text))
+    ]
+
+
+def test_a_word_is_never_an_option():
+    """A file may be called like an option."""
+    assert ["./--engine=x", "'./-a b'", "a-b"] == [shell_word(text) for text in ("--engine=x", "-a b", "a-b")]
 
 
 def _parts(text):

@@ -11,11 +11,11 @@ from truegreen.report.marked import (
     BLOCK_COLUMNS,
     BLOCK_LINES,
     SHOWN_CHARACTERS,
-    block,
     cell,
     code,
     command,
     fact,
+    fenced,
     shell_fact,
     table,
     title,
@@ -48,7 +48,7 @@ def test_in_a_table_it_stays_in_its_cell(one, other):
 @given(TEXTS)
 def test_in_a_block_it_is_the_block(text):
     """No fence inside ends it."""
-    page = page_from("\n".join(["before", "", *block([text]), "", "after"]))
+    page = page_from("\n".join(["before", "", *fenced([text]), "", "after"]))
     wanted = [cut(part, BLOCK_COLUMNS) for part in lines_of(text)[:BLOCK_LINES]]
     assert "\n".join(wanted) + "\n" == page.inside[-1]
     assert MARKER not in page.outside
