@@ -76,6 +76,8 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
     (index.RunIndex, "earlier_heads"): {"items": {"type": "string"} | OBJECT_ID},
     (index.Run, "head_sha"): OBJECT_ID,
     (index.Attempt, "attempt"): COUNTED,
+    (index.Attempt, "started_at"): INSTANT,
+    (index.Job, "started_at"): INSTANT,
     (index.Run, "attempts"): {"minItems": 1},
     (decision.Decision, "schema"): {"const": decision.SCHEMA},
     (decision.Decision, "line"): {"maxLength": 140},

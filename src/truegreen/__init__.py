@@ -4,7 +4,6 @@
 An evidence-based merge gate for CI pipelines that contain model-backed work.
 """
 
-
 __version__ = "0.1.0.dev0"
 """The version; the build reads it from here, because asking the installed metadata is slow."""
 

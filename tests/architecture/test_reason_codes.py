@@ -15,6 +15,7 @@ ROOMS = ("gate/", "wiring/", "report/", "quarantine/")
 """Where causes are made; elsewhere the same names mean other things."""
 FROM_DATA: dict[str, tuple[str, ...]] = {
     "gate/complete.py": (),  # hands on codes of Unreachable
+    "gate/complete_exact.py": (),  # hands on codes of Unreachable
     "gate/decide.py": (),  # hands on codes of findings, of Unreachable and of refused archives
     "gate/ledger_cases.py": ("endpoint-outage",),  # codes of the merge table, some told once for the lane
     "gate/verify_inputs.py": (),  # hands on codes of Unreachable

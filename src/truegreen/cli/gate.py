@@ -114,7 +114,7 @@ def self_test() -> int:
     from truegreen.wiring.rehearsal.run import rehearse  # noqa: PLC0415 - only this verb needs the stage
 
     fine = True
-    for row in rehearse(environment()):
+    for row in rehearse(environment(), Path()):
         fine = fine and row.is_fine
         told = f"{row.found}" if row.is_fine else f"{row.found}, asked {row.asked}"
         click.echo(f"{'ok  ' if row.is_fine else 'FAIL'}  {row.id:<22} {told:<30} {row.words}")

@@ -2,14 +2,13 @@
 """Reads ``truegreen.toml``: every key with its value and source, or what is wrong and on which line.
 
 What it decides: whether a file is a policy, and the value of each key that it leaves out. What it leaves: which
-keys exist, to ``policy_keys``; which revision's file counts, to the gate; which files of a tree ``irrelevant``
-means, to ``partition``.
+keys exist, to ``policy_keys``; which revision's file counts, to the gate; whether ``irrelevant`` matches a file
+that judges, to the gate, which has the tree.
 
 - An unknown key is an error that names the nearest key. A key or value that is known and not built is
   ``not-in-this-version``.
 - A file of another schema is judged by nothing but its schema.
 - No policy is without a required lane, and no kind whose outcome is a model's judgement is required.
-- A pattern of ``irrelevant`` that means the policy, a workflow or all tests of its lane is refused without a tree.
 - A lane's ``workflow`` follows ``check.workflow``; its ``job`` is called like the lane.
 """
 
@@ -22,7 +21,6 @@ from typing import Any
 
 import msgspec
 
-from truegreen.core import names
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import UsageProblem
 from truegreen.core.policy import POLICY_FILE, KindFacts, Policy
@@ -44,8 +42,6 @@ MOST_PROBLEMS = 50
 """Problems that one reading collects before it stops."""
 DEFAULT_SOURCE = "default"
 """Source of a value that the file leaves out."""
-ANY_FILE = "\uf8ff-any-file"
-"""Name of a file that no pattern means unless it means every file of its folder."""
 LANE_CONSTANTS: Mapping[str, int] = {"retries": 2}
 """Values of a lane that no key of this version can change."""
 _LONGEST_COMPARED = 64
@@ -58,8 +54,7 @@ def read_policy(data: bytes, *, kinds: Kinds, name: str = POLICY_FILE) -> Policy
     """The policy in ``data``, every key filled; ``kinds`` are the record kinds of the design by name.
 
     Raises: UsageProblem, the first in the file, with code ``bad-toml``, ``missing-key``, ``unknown-key``,
-    ``policy-type``, ``policy-value``, ``no-required-lane``, ``irrelevant-hides-ruler``, ``model-backed-required`` or
-    ``not-in-this-version``.
+    ``policy-type``, ``policy-value``, ``no-required-lane``, ``model-backed-required`` or ``not-in-this-version``.
     """
     file = read_toml(data, name)
     for problem in _in_order(file, kinds):
@@ -99,7 +94,6 @@ def _problems(file: TomlFile, kinds: Kinds) -> Iterator[_Found]:
     for name, lane in lanes.items():
         if isinstance(lane, dict):
             yield from _kind_problems(file, name, lane, kinds)
-            yield from _irrelevant_problems(file, name, lane)
     yield from _role_problems(file, lanes)
 
 
@@ -170,33 +164,6 @@ def _kind_problems(file: TomlFile, name: str, lane: dict[str, Any], kinds: Kinds
         yield _Found(path, file.problem_at(path, "model-backed-required", sentence))
     if not facts.built:
         yield _later(file, path, f"{dotted(path)} = {written(kind)}", "records of a later kind")
-
-
-def _irrelevant_problems(file: TomlFile, name: str, lane: dict[str, Any]) -> Iterator[_Found]:
-    """A pattern that calls the policy, a workflow or all tests irrelevant, whatever the tree holds."""
-    patterns = lane.get("irrelevant")
-    if KEYS["lanes", ANY_LANE, "irrelevant"].shape.wrong(patterns):
-        return
-    judging = {
-        POLICY_FILE: "the policy",
-        f"{lane.get('tests')}/{ANY_FILE}": "the lane's tests",
-        **dict.fromkeys(_workflows(file, lane), "a workflow"),
-    }
-    for index, pattern in enumerate(patterns or ()):
-        path: TomlPath = ("lanes", name, "irrelevant", index)
-        hidden = next(
-            (what for file_path, what in judging.items() if names.matches(pattern, file_path)), None
-        )
-        if hidden:
-            sentence = f"{dotted(path)} is {written(pattern)}, which calls {hidden} irrelevant"
-            yield _Found(path, file.problem_at(path, "irrelevant-hides-ruler", sentence))
-
-
-def _workflows(file: TomlFile, lane: dict[str, Any]) -> Iterator[str]:
-    check = file.root.get("check")
-    for table in (check, lane):
-        path = table.get("workflow") if isinstance(table, dict) else None
-        yield path if isinstance(path, str) else KEYS["check", "workflow"].default
 
 
 def _role_problems(file: TomlFile, lanes: dict[str, Any]) -> Iterator[_Found]:

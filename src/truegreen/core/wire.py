@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import assert_never
 
 from truegreen.core.exchange import End, Exchange
 
@@ -103,8 +102,6 @@ def _by_end(exchange: Exchange) -> tuple[WireClass, str] | None:
             return WireClass.UNCLEAR, exchange.end_detail or exchange.end.value
         case End.NOT_FORWARDED:
             return WireClass.REJECTED, exchange.end_detail or exchange.end.value
-        case _ as unknown:
-            assert_never(unknown)
 
 
 def _closed_by_upstream(exchange: Exchange) -> tuple[WireClass, str]:

@@ -26,7 +26,6 @@ from truegreen.endpoint.reply import Reply, Then
 from truegreen.endpoint.service import Request, Service
 
 READ_BYTES: Final = 64 << 10
-FLUSH_S: Final = 30.0
 LINGER_S: Final = 1.0
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -72,9 +71,6 @@ class Connection:
             if not first:
                 return False
             self._pending = b""
-            first = first.lstrip(b"\r\n")  # RFC 9112, 2.2
-            if not first:
-                return True
             async with asyncio.timeout(self._limits.request_s):
                 parsed = await self._request(first)
         except TimeoutError:
@@ -169,11 +165,10 @@ class Connection:
         sock = self._writer.get_extra_info("socket")
         try:
             with suppress(OSError):
-                async with asyncio.timeout(FLUSH_S):
+                async with asyncio.timeout(linger_s):
                     self._writer.transport.set_write_buffer_limits(high=0)
                     await self._writer.drain()
-                sock.shutdown(socket.SHUT_WR)
-                async with asyncio.timeout(linger_s):
+                    sock.shutdown(socket.SHUT_WR)
                     while await self._reader.read(READ_BYTES):
                         pass
         except asyncio.CancelledError:

@@ -45,7 +45,7 @@ def index_is_complete(place: Place, ground: Ground) -> Iterator[Cause]:
         problem = f"the run index is about {index.repo} {index.head_sha[:12]}"
     elif ground.facts.pull_request is not None and ground.facts.pull_request not in index.pull_requests:
         problem = f"the run index does not cover pull request {ground.facts.pull_request}"
-    elif not all(one.attempt.jobs_complete for one in place.expected.started):
+    elif not place.expected.jobs_complete:
         problem = "the run index lacks jobs of an attempt"
     elif (run := index.run(ground.facts.run_id)) is None or len(run.attempts) < ground.facts.run_attempt:
         problem = f"the run index lacks run {ground.facts.run_id} attempt {ground.facts.run_attempt}"
@@ -72,7 +72,7 @@ def something_started(place: Place, ground: Ground) -> Iterator[Cause]:
     del ground
     if place.expected.started:
         return
-    if place.expected.pending:
+    if place.expected.waiting:
         yield place.hold("still-running")
     elif place.expected.skipped:
         yield place.hold("skipped-job")
@@ -80,11 +80,13 @@ def something_started(place: Place, ground: Ground) -> Iterator[Cause]:
         yield place.hold("never-started", job=place.lane.job)
 
 
-def newest_has_ended(place: Place, ground: Ground) -> Iterator[Cause]:
-    """The lane's job is over, and it is not about to start again in a newer attempt."""
+def attempts_have_ended(place: Place, ground: Ground) -> Iterator[Cause]:
+    """The lane's job is over in every attempt, older ones too, and it is not about to start again."""
     del ground
-    newest = place.newest
-    if newest is not None and (newest.job.running or place.expected.pending):
+    newest = next((one for one in reversed(place.expected.started) if one.job.running), place.newest)
+    if newest is None:
+        return
+    if newest.job.running or place.expected.waiting or place.expected.unlisted:
         yield place.hold("still-running", attempt=newest.attempt.attempt)
 
 
@@ -121,7 +123,7 @@ GENERAL_CHECKS: tuple[PlaceCheck, ...] = (
     jobs_are_unambiguous,
     one_record_each,
     something_started,
-    newest_has_ended,
+    attempts_have_ended,
     newest_left_its_record,
 )
 CHECKS: tuple[PlaceCheck, ...] = (*GENERAL_CHECKS, *POOL_CHECKS, *EXACT_CHECKS)
@@ -152,9 +154,9 @@ def complete(
 ) -> Completed:
     """Compare the accepted records of one lane with its expected set."""
     accepted = tuple(c for c in verified.accepted if c.lane.name == lane.name)
-    base = _base(accepted, ground)
+    base, causes = _base(lane, accepted, ground)
     places = tuple(_place(lane, kind, part, base, verified, ground) for part in kind.parts)
-    causes = [cause for place in places for check in checks for cause in check(place, ground)]
+    causes += [cause for place in places for check in checks for cause in check(place, ground)]
     notes: list[Cause] = []
     j, unknown = _sequence(lane, kind, base, places, ground)
     causes.extend(unknown)
@@ -195,15 +197,15 @@ def _place(  # noqa: PLR0913, PLR0917 - a place is made of these
     )
 
 
-def _base(accepted: tuple[Candidate, ...], ground: Ground) -> str:
-    """The base that keys are compared on: the group's, the newest own record's, or the tip."""
+def _base(lane: Lane, accepted: tuple[Candidate, ...], ground: Ground) -> tuple[str, list[Cause]]:
+    """The base that keys are compared on: the newest own record's, or the tip; and a hold if it cannot be told."""
     own = [c for c in accepted if c.envelope.subject.head_sha == ground.facts.head_sha]
     newest = max(own, key=lambda c: (c.envelope.issued_at, c.identity), default=None)
-    return ground.base_of(newest.envelope.subject.base_sha if newest else _default_base(ground))
-
-
-def _default_base(ground: Ground) -> str:
-    return ground.facts.head_sha if ground.facts.event == "push" else ground.tip
+    said = newest.envelope.subject.base_sha if newest else ground.tip
+    try:
+        return ground.base_of(lane, said), []
+    except Unreachable as err:
+        return said, [Cause(code=err.code, word=Word.HOLD, lane=lane.name, facts=dict(err.facts))]
 
 
 def _sequence(

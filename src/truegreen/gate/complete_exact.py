@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of exact and carry-over lanes: older attempts count against the newest, never for it.
+"""Checks of older attempts: they count against the newest, never for it.
 
 - Exact is part by part: a part that a re-run did not repeat keeps its attempt.
 - An older attempt that failed stands, whatever came later.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from truegreen.core.decision import Cause
 from truegreen.core.outcome import Outcome
-from truegreen.gate.ground import Ground
+from truegreen.gate.ground import Ground, Unreachable
 from truegreen.gate.model import LaneEvidence
 from truegreen.gate.place import Place
 
@@ -36,12 +36,20 @@ def not_lost_too_often(place: Place, ground: Ground) -> Iterator[Cause]:
 
 
 def no_older_failure(place: Place, ground: Ground) -> Iterator[Cause]:
-    """No older attempt failed."""
-    if place.kind.attempt == "pool":
-        return
+    """No older attempt failed on what is judged now.
+
+    A pooling lane's newest ledger carries its older attempts; here speaks one that it passes over.
+    """
     for candidate in place.older_records:
+        if place.kind.attempt == "pool" and not place.is_passed_over(candidate):
+            continue
         alone = LaneEvidence(lane=place.lane, newest=(candidate,), older=(), j=1, is_complete=True)
-        if place.kind.judge(alone, ground).row.outcome is Outcome.FAILS:
+        try:
+            failed = place.kind.judge(alone, ground).row.outcome is Outcome.FAILS
+        except Unreachable as err:
+            yield place.hold(err.code, **err.facts)
+            continue
+        if failed:
             run_id, run_attempt, _, _ = candidate.identity
             yield place.block("older-attempt-failed", run_id=run_id, attempt=run_attempt)
 

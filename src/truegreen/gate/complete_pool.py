@@ -73,19 +73,32 @@ def other_key_is_another_key(place: Place, ground: Ground) -> Iterator[Cause]:
 
 
 def links_lead_somewhere(place: Place, ground: Ground) -> Iterator[Cause]:
-    """The newest record names no attempt that the index does not have, and none twice."""
+    """The newest record names only attempts that the index has, none twice, and takes samples only from its own.
+
+    Samples of an attempt that did not start, or of one with another key, are no part of the sequence.
+    """
+    members = {(one.run.run_id, one.attempt.attempt) for one in place.older}
     named = [(link.run_id, link.run_attempt) for link in place.links]
     for link in place.links:
-        run = ground.index.run(link.run_id) if ground.index else None
-        attempts = {a.attempt for a in run.attempts} if run else set()
         pair = (link.run_id, link.run_attempt)
-        if (
-            link.run_attempt not in attempts
-            or named.count(pair) > 1
-            or (run and run.head_sha != link.head_sha)
-        ):
+        run = ground.index.run(link.run_id) if ground.index else None
+        is_listed = run is not None and any(a.attempt == link.run_attempt for a in run.attempts)
+        is_told_right = run is not None and run.head_sha == link.head_sha and named.count(pair) == 1
+        may_give = link.standing != "samples" or pair in members or _has_this_key(place, link)
+        if not (is_listed and is_told_right and may_give):
             yield place.block("chain-contradicts", run_id=link.run_id, attempt=link.run_attempt)
             return
+
+
+def _has_this_key(place: Place, link: Link) -> bool:
+    """Whether the record of an attempt that is no member is there, has the current key and is told truly."""
+    there = next((c for c in place.accepted if c.identity[:2] == (link.run_id, link.run_attempt)), None)
+    return (
+        there is not None
+        and there.digest == link.digest
+        and place.kind.own_samples(there.body) == link.samples
+        and _key(there) == _key(place.newest_record)
+    )
 
 
 def _key(candidate: Candidate | None) -> tuple[str, str] | None:

@@ -41,10 +41,6 @@ NEVER_GREEN = frozenset({"policy-in-worktree", "local-in-ci"})
 
 
 REFUSED = {"evidence-missing": "evidence-missing"}
-"""Refusals with a reason code of their own."""
-
-
-REFUSED = {"evidence-missing": "evidence-missing"}
 """Refusals of the intake with a reason code of their own."""
 
 
@@ -96,7 +92,9 @@ def decide(asked: Asked, evidence: Evidence, rules: Rules = RULES) -> Decision:
         files = verified.files
         _tell_findings(verified, causes, notes)
         for lane in _lanes(bound.ground, asked.only_lane):
-            judged = _lane(lane, rules, verified, bound.ground)
+            is_told_only = lane.role == "advisory" and asked.only_lane is None
+            one = _advisory if is_told_only else _lane
+            judged = one(lane, rules, verified, bound.ground)
             causes.extend(judged.causes)
             notes.extend(judged.notes)
             rows.append(judged.row)
@@ -141,24 +139,28 @@ def _about_file(  # noqa: PLR0913, PLR0917 - a cause about a file is made of the
 def _lane(lane: Lane, rules: Rules, verified: Verified, ground: Ground) -> Judged:
     """One lane's row with everything said about it."""
     kind = rules.kinds[lane.kind]
-    if lane.role == "advisory":
-        return _advisory(lane, kind, verified, ground)
     done = complete(lane, kind, verified, ground, checks=rules.complete)
     judged = _judge(kind, done.evidence, ground)
     causes: tuple[Cause, ...] = (*done.causes, *judged.causes)
+    if rules.unknown_holds:
+        causes += _last_catch(lane, judged.row.outcome, causes)
     outcome = judged.row.outcome
-    if any(cause.word is Word.BLOCK for cause in causes):
-        outcome = Outcome.FAILS
-    elif causes and outcome is not Outcome.FAILS:
-        outcome = Outcome.UNKNOWN
-    if not causes and rules.unknown_holds and outcome is not Outcome.HOLDS:
-        word = Word.BLOCK if outcome is Outcome.FAILS else Word.HOLD
-        causes = (
-            Cause(code="lane-not-holding", word=word, lane=lane.name, facts={"outcome": outcome.value}),
-        )
+    if causes:
+        is_blocked = any(cause.word is Word.BLOCK for cause in causes)
+        outcome = Outcome.FAILS if is_blocked else Outcome.UNKNOWN
     code = _ordered(causes)[0].code if causes else "holds"
     row = _with(judged.row, outcome=outcome, code=code, members=done.members)
     return Judged(row=row, causes=causes, notes=(*done.notes, *judged.notes))
+
+
+def _last_catch(lane: Lane, outcome: Outcome, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """A lane that does not hold although nothing was said against it, or that fails and only holds were said."""
+    facts: dict[str, str | int] = {"outcome": outcome.value}
+    if outcome is Outcome.FAILS and not any(cause.word is Word.BLOCK for cause in causes):
+        return (Cause(code="lane-not-holding", word=Word.BLOCK, lane=lane.name, facts=facts),)
+    if outcome is not Outcome.HOLDS and not causes:
+        return (Cause(code="lane-not-holding", word=Word.HOLD, lane=lane.name, facts=facts),)
+    return ()
 
 
 def _judge(kind: Kind, evidence: LaneEvidence, ground: Ground) -> Judged:
@@ -176,8 +178,9 @@ def _judge(kind: Kind, evidence: LaneEvidence, ground: Ground) -> Judged:
         return Judged(row=empty, causes=(cause,), notes=())
 
 
-def _advisory(lane: Lane, kind: Kind, verified: Verified, ground: Ground) -> Judged:
+def _advisory(lane: Lane, rules: Rules, verified: Verified, ground: Ground) -> Judged:
     """An advisory lane: whatever is there is told, and weighs nothing."""
+    kind = rules.kinds[lane.kind]
     mine = tuple(c for c in verified.accepted if c.lane.name == lane.name)
     newest = max(mine, key=lambda c: (c.envelope.issued_at, c.identity), default=None)
     evidence = LaneEvidence(

@@ -14,6 +14,7 @@ its record, to ``complete``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from truegreen.core.errors import EvidenceProblem
@@ -58,8 +59,13 @@ class Expected:
     """Members, oldest first."""
     skipped: bool
     """Whether the job exists in the newest run but was skipped."""
-    pending: bool
-    """Whether the job may still begin in the newest run."""
+    waiting: bool
+    """Whether the job is listed as about to begin in the newest attempt of a run."""
+    unlisted: bool
+    """Whether the newest attempt of a run has not ended and does not list the job: a forge lists a job once
+    what it needs has ended, so until then nobody can tell whether it will run."""
+    jobs_complete: bool
+    """Whether every job of every attempt of these runs is listed."""
     problems: tuple[tuple[str, dict[str, str | int]], ...]
     """Reason codes and facts of what could not be told, besides holds."""
     two_jobs: str
@@ -91,10 +97,19 @@ def expect(lane: Lane, kind: Kind, part: str, base: str, ground: Ground) -> Expe
         part=part,
         started=tuple(sorted(started, key=lambda one: one.order)),
         skipped=latest is not None and latest.conclusion == "skipped",
-        pending=latest is not None and latest.running and not latest.started,
+        waiting=any(job.running and not job.started for job in _in_newest(runs, name)),
+        unlisted=any(
+            run.attempts[-1].status != "completed" and not any(_in_newest((run,), name)) for run in runs
+        ),
+        jobs_complete=all(attempt.jobs_complete for run in runs for attempt in run.attempts),
         problems=tuple(problems),
         two_jobs=two_jobs,
     )
+
+
+def _in_newest(runs: tuple[Run, ...], name: str) -> Iterator[Job]:
+    """The jobs of that name in the newest attempts of these runs."""
+    return (job for run in runs for job in run.attempts[-1].jobs if job.name == name)
 
 
 def _runs(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from truegreen.core.baseline import Baseline, Removed, read_baseline
 from truegreen.core.digest import Sha256
-from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.index import RunIndex
 from truegreen.core.lane_digests import LaneDigests, blobs_to_digest, lane_digests
@@ -135,7 +135,8 @@ class Ground:
     def digests(self, lane: Lane, tree: str) -> LaneDigests:
         """Ruler and subject digests of ``lane`` on ``tree``.
 
-        Raises: Unreachable ``missing-object``, ``baseline-unreadable``, or the partition's own code.
+        Raises: Unreachable ``missing-object``, ``baseline-unreadable`` or ``digests-unknown``; UsageProblem
+        ``irrelevant-hides-ruler`` for a lane that counts.
         """
         key = (lane.name, tree)
         if key not in self._digests:
@@ -153,6 +154,10 @@ class Ground:
             raise Unreachable("missing-object", problem=err.message) from err
         except EvidenceProblem as err:
             raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
+        except UsageProblem as err:
+            if lane.role != "advisory":  # a configuration error issues no decision; advice changes nothing
+                raise
+            raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
 
     def _blob(self, oid: str) -> bytes:
         try:
@@ -160,6 +165,23 @@ class Ground:
         except ReachProblem as err:
             raise Unreachable("missing-object", problem=err.message) from err
 
-    def base_of(self, base_sha: str) -> str:
-        """The base that earlier heads are merged with to compare keys: the group's, or the record's."""
-        return self.facts.group_base or base_sha
+    def base_of(self, lane: Lane, base_sha: str) -> str:
+        """The commit at which it is read what base had, for a record that says ``base_sha``.
+
+        In a queue it is the group's base, on a push the pushed commit. A pull request is compared with the
+        newest commit of the base branch that its tested tree holds: ``base_sha`` if that was merged in and is
+        newer than what the head holds anyway, else what the head holds. Otherwise a record could choose an old
+        base that had fewer cases.
+
+        Raises: Unreachable ``missing-object``.
+        """
+        facts = self.facts
+        if facts.group_base is not None or facts.event == "push":
+            return facts.group_base or facts.head_sha
+        try:
+            fork = self.git.merge_base(facts.head_sha, self.tip)
+            if fork is not None and (lane.tree == "head" or self.git.is_ancestor(base_sha, fork)):
+                return fork
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+        return base_sha

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from truegreen.core.decision import CaseRow, Cause, LaneRow
+from truegreen.core.errors import EvidenceProblem
 from truegreen.core.outcome import Outcome, Word
 from truegreen.core.table import Row
 from truegreen.gate.ground import Ground
@@ -49,8 +50,11 @@ def judge(evidence: LaneEvidence, ground: Ground, *, checks: tuple[LaneCheck, ..
     """
     view = view_of(evidence, ground)
     rule = named(evidence.lane.rule, samples=evidence.lane.samples, cap=evidence.lane.cap)
-    states = recounted(view.body, rule, j=evidence.j)
-    suite = suite_of(view.body, rule)
+    try:
+        states = recounted(view.body, rule, j=evidence.j)
+        suite = suite_of(view.body, rule)
+    except EvidenceProblem as err:  # numbers that fit the producer's rule and not the base's
+        return _contradicting(view, err)
     rows: list[CaseRow] = []
     causes: list[Cause] = [cause for check in checks for cause in check(view)]
     notes: list[Cause] = list(_notes(view))
@@ -63,10 +67,24 @@ def judge(evidence: LaneEvidence, ground: Ground, *, checks: tuple[LaneCheck, ..
     return Judged(row=_lane_row(view, rows, causes), causes=tuple(_grouped(causes, view)), notes=tuple(notes))
 
 
+def _contradicting(view: View, err: EvidenceProblem) -> Judged:
+    """A ledger whose samples cannot be one sequence under the base's rule."""
+    lane = view.evidence.lane
+    facts: dict[str, str | int] = {
+        "what": "the samples",
+        "claimed": view.body.rule.name,
+        "found": err.message[:120],
+        "file": view.candidate.name,
+        "container": view.candidate.container,
+    }
+    cause = Cause(code="ledger-contradicts", word=Word.BLOCK, lane=lane.name, facts=facts)
+    return Judged(row=_lane_row(view, [], [cause]), causes=(cause,), notes=())
+
+
 def _case(
     view: View, case: Case, found: CaseState | None, samples: tuple[Sample, ...]
 ) -> tuple[CaseRow, Cause | None]:
-    excused = view.ground.quarantine.excused_until(view.evidence.lane.name, case.id)
+    excused = _excused(view, case)
     decided = row_for(
         found,
         blast_radius=case.blast_radius,
@@ -76,6 +94,12 @@ def _case(
     )
     row = _case_row(case, found, samples, decided, excused)
     return row, _cause(view, row, decided)
+
+
+def _excused(view: View, case: Case) -> str | None:
+    """Until when the quarantine excuses a case; it excuses in required lanes only."""
+    lane = view.evidence.lane
+    return view.ground.quarantine.excused_until(lane.name, case.id) if lane.role == "required" else None
 
 
 def _endpoint(view: View) -> str:

@@ -45,7 +45,7 @@ class View:
     agreed: LaneBaseline | None
     """The lane's baseline in the tested tree."""
     base: LaneBaseline | None
-    """The lane's baseline in the base that the ledger was made against."""
+    """The lane's baseline in the base that the tested tree stands on."""
     ground: Ground
     """The gate's own knowledge."""
 
@@ -72,7 +72,9 @@ def view_of(evidence: LaneEvidence, ground: Ground) -> View:
         body=candidate.body,
         digests=ground.digests(evidence.lane, subject.tested_tree),
         agreed=_of_lane(ground.baseline_at(subject.tested_tree), evidence.lane.name),
-        base=_of_lane(ground.baseline_of_base(subject.base_sha), evidence.lane.name),
+        base=_of_lane(
+            ground.baseline_of_base(ground.base_of(evidence.lane, subject.base_sha)), evidence.lane.name
+        ),
         ground=ground,
     )
 

@@ -93,6 +93,15 @@ class Place:
         asked = (one.run.run_id, one.attempt.attempt)
         return next((link for link in self.links if (link.run_id, link.run_attempt) == asked), None)
 
+    def is_passed_over(self, older: Candidate) -> bool:
+        """Whether the newest record says nothing of an older one that judged the same with the same ruler."""
+        newest = self.newest_record
+        if newest is None or any(
+            (link.run_id, link.run_attempt) == older.identity[:2] for link in self.links
+        ):
+            return False
+        return (older.claims.ruler, older.claims.subject) == (newest.claims.ruler, newest.claims.subject)
+
     @property
     def left_none_count(self) -> int:
         """Earlier members that the newest record says left nothing: each spends one sequence."""

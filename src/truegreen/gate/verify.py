@@ -24,7 +24,7 @@ from truegreen.core.record import Envelope, kind_of, read_record
 from truegreen.gate.ground import Ground
 from truegreen.gate.intake import Evidence, EvidenceFile
 from truegreen.gate.model import Candidate, Finding, Kind
-from truegreen.gate.verify_binding import BINDING_CHECKS
+from truegreen.gate.verify_binding import FOREIGN_CHECKS, STALE_CHECKS
 from truegreen.gate.verify_inputs import INPUT_CHECKS
 
 Check = Callable[[Candidate, Ground], Finding | None]
@@ -41,27 +41,19 @@ def kind_matches(candidate: Candidate, ground: Ground) -> Finding | None:
     )
 
 
-def part_known(candidate: Candidate, ground: Ground) -> Finding | None:
-    """The kind has a part of that name."""
-    del ground
-    if candidate.envelope.part in candidate.kind.parts:
-        return None
-    return Finding(code="unknown-part", standing="stale", facts={"part": candidate.envelope.part})
-
-
 def kind_arithmetic(candidate: Candidate, ground: Ground) -> Finding | None:
     """The kind finds no contradiction inside the record."""
     return next(iter(candidate.kind.check(candidate, ground)), None)
 
 
 CHECKS: tuple[Check, ...] = (
+    *FOREIGN_CHECKS,
     kind_matches,
-    part_known,
-    *BINDING_CHECKS,
+    *STALE_CHECKS,
     *INPUT_CHECKS,
     kind_arithmetic,
 )
-"""Every check of one record, in order."""
+"""Every check of one record, in order: what is foreign or denies its run blocks, whatever else it is."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,15 @@
 
 from __future__ import annotations
 
-from truegreen.core.index import Attempt, Run
+from datetime import timedelta
+
+from truegreen.core.index import Attempt, Job
+from truegreen.core.instants import instant
 from truegreen.gate.ground import Ground
 from truegreen.gate.model import Candidate, Finding
+
+SKEW_S = 300
+"""Most seconds by which the clocks of producer, forge and gate may differ."""
 
 
 def own_repository(candidate: Candidate, ground: Ground) -> Finding | None:
@@ -125,20 +131,28 @@ def run_known(candidate: Candidate, ground: Ground) -> Finding | None:
     return Finding(code="run-not-in-index", standing="stale", facts={"run_id": run_id})
 
 
+def part_known(candidate: Candidate, ground: Ground) -> Finding | None:
+    """The kind has a part of that name."""
+    del ground
+    if candidate.envelope.part in candidate.kind.parts:
+        return None
+    return Finding(code="unknown-part", standing="stale", facts={"part": candidate.envelope.part})
+
+
 def agrees_with_run(candidate: Candidate, ground: Ground) -> Finding | None:
     """Head, workflow, event, attempt and job are as the index lists them."""
     subject = candidate.envelope.subject
     run = ground.index.run(subject.run_id) if ground.index else None
     if run is None:
         return None
-    attempt = next((a for a in run.attempts if a.attempt == subject.run_attempt), None)
+    attempt = _attempt(candidate, ground)
     for name, said, listed in (
         ("head_sha", subject.head_sha, run.head_sha),
         ("head_repo", subject.head_repo.casefold(), run.head_repo.casefold()),
         ("workflow", subject.workflow, run.workflow),
         ("event", subject.event, run.event),
         ("run_attempt", str(subject.run_attempt), str(attempt.attempt) if attempt else "no such attempt"),
-        ("job", "started", _job_state(candidate, run, attempt)),
+        ("job", "started", "started" if _started(candidate, ground) else "not started"),
     ):
         if said != listed:
             return Finding(
@@ -149,25 +163,45 @@ def agrees_with_run(candidate: Candidate, ground: Ground) -> Finding | None:
     return None
 
 
-def _job_state(candidate: Candidate, run: Run, attempt: Attempt | None) -> str:
-    """``started`` if the lane's job began in that attempt, by the index."""
-    del run
+def not_before_its_job(candidate: Candidate, ground: Ground) -> Finding | None:
+    """The record was not written before its job began, by the index; clocks differ by ``SKEW_S`` seconds at most."""
+    began = max((job.started_at or "" for job in _started(candidate, ground)), default="")
+    issued = candidate.envelope.issued_at
+    if not began or ground.facts.local or instant(issued) + timedelta(seconds=SKEW_S) >= instant(began):
+        return None
+    return Finding(code="before-its-job", standing="stale", facts={"issued_at": issued, "started_at": began})
+
+
+def _attempt(candidate: Candidate, ground: Ground) -> Attempt | None:
+    """The record's attempt, by the index."""
+    subject = candidate.envelope.subject
+    run = ground.index.run(subject.run_id) if ground.index else None
+    return next((a for a in run.attempts if a.attempt == subject.run_attempt), None) if run else None
+
+
+def _started(candidate: Candidate, ground: Ground) -> list[Job]:
+    """The lane's jobs that began in the record's attempt, by the index."""
+    attempt = _attempt(candidate, ground)
     name = candidate.lane.job.replace("{part}", candidate.envelope.part)
-    jobs = [job for job in attempt.jobs if job.name == name] if attempt else []
-    return "started" if any(job.started for job in jobs) else "not started"
+    return [job for job in attempt.jobs if job.name == name and job.started] if attempt else []
 
 
-BINDING_CHECKS = (
+FOREIGN_CHECKS = (
+    not_local,
     own_repository,
     listed_workflow,
-    not_local,
-    not_dirty,
     own_head_repository,
+    part_known,
+    agrees_with_run,
+)
+"""Whose record it is: somebody else's, or one that denies the run that it names (a part has a job of its own)."""
+STALE_CHECKS = (
+    not_dirty,
     own_pull_request,
     own_head,
     own_base_ref,
     run_counts,
     run_known,
-    agrees_with_run,
+    not_before_its_job,
 )
-"""In order: foreign first, then stale, then the run's own account."""
+"""What it is about: ours, but something else."""

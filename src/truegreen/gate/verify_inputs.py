@@ -4,20 +4,19 @@
 - Everything here is recomputed from the clone: a record that says otherwise is stale when its inputs moved on
   (base, tree, policy) and forged when the same inputs give another digest.
 - A base behind the tip is disclosed by ``complete``; only ``base = "tip"`` refuses it.
-- A record from the future is held, not believed; ``SKEW_S`` seconds of difference between clocks are normal.
+- A record from the future is held, not believed.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from truegreen.core.errors import ReachProblem
+from truegreen.core.instants import instant
 from truegreen.core.lane_digests import moved
 from truegreen.gate.ground import Ground, Unreachable
 from truegreen.gate.model import Candidate, Finding
-
-SKEW_S = 300
-"""Most seconds by which a producer's clock may run ahead of the gate's."""
+from truegreen.gate.verify_binding import SKEW_S
 
 
 def base_on_branch(candidate: Candidate, ground: Ground) -> Finding | None:
@@ -119,8 +118,7 @@ def subject_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
 
 def not_from_the_future(candidate: Candidate, ground: Ground) -> Finding | None:
     """The record was not written after now."""
-    issued = datetime.fromisoformat(candidate.envelope.issued_at)
-    if issued <= datetime.fromisoformat(ground.now) + timedelta(seconds=SKEW_S):
+    if instant(candidate.envelope.issued_at) <= instant(ground.now) + timedelta(seconds=SKEW_S):
         return None
     return Finding(
         code="from-the-future",

@@ -91,7 +91,6 @@ class RequestReader:
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._sha256 = hashlib.sha256()
         self._body = bytearray()
-        self._has_begun = False
         self.head: Head | None = None
         self.size = 0
         self.ended = False
@@ -120,11 +119,6 @@ class RequestReader:
         """
         if self.ended:
             self.rest += raw
-            return b""
-        if not self._has_begun:  # empty lines before a request are skipped (RFC 9112, 2.2)
-            raw = raw.lstrip(b"\r\n")
-            self._has_begun = bool(raw)
-        if not raw:
             return b""
         try:
             self._h11.receive_data(raw)

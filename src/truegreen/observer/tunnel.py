@@ -93,7 +93,7 @@ class Tunnel:
         """Head, reader and the body bytes that came with it; None when the connection is over."""
         request = RequestReader(own_authority=self._settings.own_authority)
         try:
-            body = request.feed(self._pending)
+            body = request.feed(self._pending) if self._pending else b""
             self._pending = b""
             while request.head is None:
                 raw = await self._read_while_idle()

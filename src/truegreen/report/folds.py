@@ -124,7 +124,7 @@ def _causes(story: Story, rows: Rows) -> list[tuple[str, ...]]:
             marked.cell(cause.lane or ""),
             marked.cell(cause.case or ""),
         )
-        for cause in rows.few("codes", story.decision.causes or story.causes)
+        for cause in rows.few("codes", story.causes)
     ]
 
 

@@ -5,8 +5,8 @@ What it decides: which cause is told, in which words, and what is left out when 
 words themselves, to the catalogue; the decision, to the gate.
 
 - At most 140 characters (code points): what a forge keeps of a commit status. One line, whatever a name holds.
-- The word and the action are never cut. The place of a file goes first, then names are shortened, then owner and count
-  of other causes go, then the cause loses its end.
+- The word and the action are never cut. Names are shortened first, then owner and count of other causes go, then the
+  cause loses its end.
 - A decision about one lane says HOLDS, FAILS or UNKNOWN; only a decision about everything says ADMIT.
 - An admit says what was measured and what that proves, from the bounds; nothing about cost without a price table.
 """
@@ -19,7 +19,7 @@ from truegreen.core.decision import Decision
 from truegreen.core.outcome import Word
 from truegreen.report.defused import cut, cut_middle, plain
 from truegreen.report.measured import admitted, short_head
-from truegreen.report.sentence import Fact, filled, names_in
+from truegreen.report.sentence import Fact
 from truegreen.report.story import Story
 
 LIMIT = 140
@@ -30,8 +30,6 @@ _OF_ONE_LANE = {Word.ADMIT: "HOLDS", Word.HOLD: "UNKNOWN", Word.BLOCK: "FAILS"}
 _WIDEST_WORD = 5
 _BOTH_ENDS = frozenset({"case", "file", "container", "id"})
 """Facts whose end tells them from their neighbours: such a name is cut in its middle."""
-_PLACES = frozenset({"file", "container"})
-"""Facts that a short line does without: what is wrong matters more than where it lies."""
 _FACT_ROOM = (60, 40, 28)
 """Characters that each fact may take, tried in this order before something else is left out."""
 _LAST_ROOM = (20, 12)
@@ -48,7 +46,7 @@ def line_of(decision: Decision) -> str:
     room = LIMIT - len(head) - 1 - len(SEPARATOR) - len(action)
     cause = next((told for told in _tellings(story) if len(told) <= room), None)
     if cause is None:
-        cause = cut(_told(story, _LAST_ROOM[-1], _PLACES), room)
+        cause = cut(_told(story, _LAST_ROOM[-1]), room)
     return f"{head} {cause}{SEPARATOR}{action}"
 
 
@@ -73,14 +71,12 @@ def _tellings(story: Story) -> Iterator[str]:
     yield _told(story, LIMIT) + more + owner
     for extras in (more + owner, owner, ""):
         for room in _FACT_ROOM:
-            yield _told(story, room, _PLACES) + extras
+            yield _told(story, room) + extras
     for room in _LAST_ROOM:
-        yield _told(story, room, _PLACES)
+        yield _told(story, room)
 
 
-def _told(story: Story, room: int, without: frozenset[str] = frozenset()) -> str:
-    """The cause with at most ``room`` characters a fact, and without those facts where a sentence can do so."""
-
+def _told(story: Story, room: int) -> str:
     def shown(name: str, value: Fact) -> str:
         text = str(value)
         if name in ("case", "id"):
@@ -89,6 +85,4 @@ def _told(story: Story, room: int, without: frozenset[str] = frozenset()) -> str
             text = ", ".join(one.partition("::")[2] or one for one in text.split(", "))
         return (cut_middle if name in _BOTH_ENDS else cut)(plain(text), room)
 
-    reason, facts = story.lead.reason, story.facts(story.lead.cause)
-    kept = facts.keys() - (without - names_in(reason.line, needed=True))
-    return filled(reason.line, {name: facts[name] for name in kept}, shown)
+    return story.sentence(story.lead.cause, shown)

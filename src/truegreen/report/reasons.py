@@ -41,7 +41,6 @@ ALWAYS = frozenset({"lane", "case", "owner"})
 LONGEST_ACTION = 48
 """Characters of an action: with the longest decision word there is room for a cause beside it in 140."""
 
-_MIDNIGHT = re.compile(r"\A(\d{4}-\d\d-\d\d)T00:00:00Z\Z")
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -126,14 +125,14 @@ def _text() -> str:
 
 
 def facts_of(cause: Cause, *, owner: str | None = None) -> dict[str, Fact]:
-    """A cause's facts with the names that every sentence may use; an empty text is no fact, midnight reads as its day."""
-    fields = {"lane": cause.lane, "case": cause.case, "owner": owner, "code": cause.code}
-    given = {name: value for name, value in fields.items() if value} | cause.facts
-    days = {
-        name: _MIDNIGHT.sub(r"\1", value) if isinstance(value, str) else value
-        for name, value in given.items()
+    """A cause's facts with the names that every sentence may use; an empty text is no fact."""
+    fields: dict[str, Fact | None] = {
+        "lane": cause.lane,
+        "case": cause.case,
+        "owner": owner,
+        "code": cause.code,
     }
-    return {name: value for name, value in days.items() if value != ""}
+    return {name: value for name, value in (fields | cause.facts).items() if value not in (None, "")}
 
 
 def nearest(code: str, limit: int = 3) -> tuple[str, ...]:

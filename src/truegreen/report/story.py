@@ -6,7 +6,6 @@ and escaping, to the renderings.
 
 - Within the decision's word the gate's order stands; a decision without causes speaks by its own code.
 - Nobody is named where a lane as a whole, or nobody, is at fault.
-- What is said of a file and, in the same words, of its lane is told once.
 - Rows are looked up, not searched: a decision may have very many.
 """
 
@@ -40,7 +39,7 @@ class Story:
     """One decision with its rows looked up."""
 
     def __init__(self, decision: Decision) -> None:
-        """Index the rows of every lane; ``causes`` has the leading cause first, ``lead`` what leads."""
+        """Index the rows of every lane."""
         self.decision = decision
         self._lanes = {lane.lane: lane for lane in reversed(decision.lanes)}
         self._rows: dict[tuple[str | None, str], CaseRow] = {}
@@ -49,8 +48,9 @@ class Story:
                 self._rows.setdefault((lane.lane, row.id), row)
                 self._rows.setdefault((None, row.id), row)
         self._named = Counter(_name(case) for lane, case in self._rows if lane is None)
-        self.causes = self._told_once()
         self.lead = self._lead()
+        lead = self.lead.cause
+        self.causes = (lead, *(cause for cause in decision.causes if cause is not lead))
 
     @property
     def against(self) -> list[tuple[Cause, CaseRow]]:
@@ -87,24 +87,17 @@ class Story:
             return admitted(self.decision)[0]
         return filled(reason_of(cause.code).line, self.facts(cause), shown)
 
-    def _told_once(self) -> tuple[Cause, ...]:
-        """The leading cause, then the others; one about a lane goes where a file tells the same of it."""
+    def _lead(self) -> Lead:
         decision = self.decision
         fitting = [cause for cause in decision.causes if cause.word is decision.word]
         first = [cause for cause in fitting if cause.code == decision.code] or fitting
-        lead = first[0] if first else Cause(code=decision.code, word=decision.word)
-        of_files = {cause.code for cause in decision.causes if "file" in cause.facts}
-        others = (cause for cause in decision.causes if cause is not lead)
-        return (lead, *(one for one in others if "file" in one.facts or one.case or one.code not in of_files))
-
-    def _lead(self) -> Lead:
-        cause = self.causes[0]
+        cause = first[0] if first else Cause(code=decision.code, word=decision.word)
         is_named = cause.case is not None or "owner" in cause.facts
         return Lead(
             cause=cause,
             reason=reason_of(cause.code),
             owner=self.owner(cause) if is_named else None,
-            others=len(self.causes) - 1,
+            others=sum(1 for other in decision.causes if other is not cause),
         )
 
 

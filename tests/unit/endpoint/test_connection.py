@@ -3,12 +3,11 @@
 
 import json
 import os
-import socket
 
 import pytest
 
 from truegreen.endpoint.connection import Limits
-from truegreen.endpoint.scenario import Fault, Latency
+from truegreen.endpoint.scenario import Fault
 
 
 def test_requests_follow_each_other_on_one_connection(serve, client):
@@ -20,17 +19,6 @@ def test_requests_follow_each_other_on_one_connection(serve, client):
     conn.ask(sample=4)
     conn.ask(sample=5)
     assert [200, 200] == [conn.read()[0], conn.read()[0]]
-
-
-def test_empty_lines_before_a_request_are_skipped(serve, client):
-    """Some clients send one after a body."""
-    conn = client(serve())
-    conn.send(b"\r\n")
-    conn.ask()
-    assert 200 == conn.read()[0]
-    conn.send(b"\r\n\r\n")
-    conn.ask()
-    assert 200 == conn.read()[0]
 
 
 def test_bytes_that_trickle_are_a_request_in_the_end(serve, client):
@@ -84,37 +72,6 @@ def test_a_request_that_does_not_arrive_in_time_is_sent_away(serve, client):
     conn = client(serve(limits=Limits(request_s=0.1)))
     conn.send(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123")
     assert conn.rest().startswith(b"HTTP/1.1 408 ")
-
-
-@pytest.mark.parametrize("is_reset", [False, True])
-def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_call(serve, client, is_reset):
-    """Whether it closes or resets, the endpoint goes on for others."""
-    endpoint = serve()
-    conn = client(endpoint)
-    conn.send(
-        b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
-    )
-    assert b"HTTP/1.1 100 Continue\r\n\r\n" == conn.sock.recv(100)
-    if is_reset:
-        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
-    conn.sock.close()
-    other = client(endpoint)
-    other.ask()
-    assert 200 == other.read()[0]
-    assert (1, 0) == (endpoint.oracle().calls, endpoint.oracle().other_requests)
-
-
-def test_a_client_that_leaves_before_its_answer_ends_its_wait(serve, client):
-    """Nobody waits for a latency that nobody will see the end of."""
-    endpoint = serve(latency=Latency(ms=600_000))
-    conn = client(endpoint)
-    conn.ask()
-    while not endpoint.oracle().calls:
-        pass
-    conn.sock.close()
-    while endpoint.oracle().in_flight:
-        pass
-    assert 1 == endpoint.oracle().in_flight_peak
 
 
 def test_a_client_that_waits_for_leave_gets_it(serve, client):

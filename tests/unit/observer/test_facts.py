@@ -69,7 +69,6 @@ def test_a_stream_ends_when_every_choice_has_its_reason():
     assert _stream(open_one, "[DONE]").end_mark
     assert _stream({"choices": [_choice("stop")]}, {"choices": [], "usage": {"total_tokens": 3}}).end_mark
     assert not _stream().end_mark
-    assert _stream({"choices": [_choice("stop")]}, {"choices": [_choice(None)]}).end_mark
 
 
 def test_more_choices_than_anyone_asks_for_never_end():

@@ -132,19 +132,6 @@ def test_an_observer_starts_once(echo):
     assert "observer-started" == caught.value.code
 
 
-def test_an_observer_that_cannot_listen_says_so(echo, monkeypatch):
-    """And leaves no thread behind."""
-
-    async def nowhere(*_, **__):
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr("asyncio.start_server", nowhere)
-    with pytest.raises(ReachProblem) as caught:
-        Observer(echo.url).start()
-    assert ("observer-failed", True) == (caught.value.code, "Too many open files" in caught.value.message)
-    assert "truegreen-observer" not in {thread.name for thread in threading.enumerate()}
-
-
 def test_an_observer_that_never_started_closes_quietly(echo):
     """So that a caller may always close."""
     Observer(echo.url).close()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heads are rewritten in three places only, and bodies in none."""
 
-import contextlib
 import hashlib
 import itertools
 
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_kit import request
 
-from truegreen.observer import request as module
 from truegreen.observer.request import NotForwardableError, RequestReader, sample_number
 
 OWN = "127.0.0.1:8080"
@@ -174,61 +172,6 @@ def test_bodies_pass_however_they_arrive(cuts, chunked):
 def test_a_body_without_a_model_asks_for_none(body):
     """Whatever is no JSON object with a text ``model`` names no model."""
     assert None is _read(request(body=body))[0].model_asked
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                b"POST ",
-                b"GET ",
-                b"/s/1-1/x ",
-                b"HTTP/1.1",
-                b"HTTP/1.0",
-                b"\r\n",
-                b"\n",
-                b"Host: a",
-                b": ",
-                b"\x00",
-                b"Content-Length: 3",
-                b"Transfer-Encoding: chunked",
-                b"3\r\nabc\r\n",
-                b"0\r\n\r\n",
-                b"\xff",
-                b" ",
-            ]
-        )
-    ).map(b"".join)
-    | st.binary(),
-    st.lists(st.integers(0, 200)),
-)
-def test_hostile_bytes_are_a_request_or_none(raw, cuts):
-    """Nothing but the one error leaves the reader, and it never forwards more than it got."""
-    reader = RequestReader(own_authority=OWN)
-    edges = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
-    passed = b""
-    with contextlib.suppress(NotForwardableError):
-        for a, b in itertools.pairwise(edges):
-            passed += reader.feed(raw[a:b])
-    assert passed + reader.rest in raw
-
-
-@pytest.mark.parametrize("start", [b"\r\n", b"\n\n", b"\r\n\r\n"])
-def test_empty_lines_before_a_request_are_skipped(start):
-    """Some clients send one after a body."""
-    reader = RequestReader(own_authority=OWN)
-    assert b"" == reader.feed(start)
-    assert b"{}" == reader.feed(request(body=b"{}"))
-    assert b"{}" == _read(start + request(body=b"{}"))[1]
-
-
-def test_a_body_above_the_limit_is_passed_and_not_kept(monkeypatch):
-    """Its model is not known then; its digest and size are."""
-    monkeypatch.setattr(module, "MAX_READ_BODY", 10)
-    body = b'{"model": "m-1"}'
-    reader, passed = _read(request(body=body))
-    assert (body, 16, None) == (passed, reader.size, reader.model_asked)
-    assert f"sha256:{hashlib.sha256(body).hexdigest()}" == reader.sha256
 
 
 @pytest.mark.parametrize(

@@ -154,22 +154,6 @@ def test_a_code_that_nobody_knows_still_has_a_line():
     )
 
 
-def test_the_place_of_a_file_goes_before_what_is_wrong_with_it():
-    """Where there is room the file is named; where a name would be shortened for it, it is not."""
-    facts = {"file": "model-tests.all.1.truegreen.json", "repo": "acme/elsewhere", "asked": "acme/here"}
-    short = Cause(code="foreign-repo", word=Word.HOLD, facts=facts)
-    long = Cause(
-        code="foreign-repo", word=Word.HOLD, facts={**facts, "repo": "acme/elsewhere-and-farther-away"}
-    )
-    assert (
-        "HOLD  the evidence model-tests.all.1.truegreen.json is of acme/elsewhere, not of acme/here · "
-        in line_of(made.decision(Word.HOLD, (short,)))
-    )
-    assert "HOLD  the evidence is of acme/elsewhere-and-farther-away, not of acme/here · " in line_of(
-        made.decision(Word.HOLD, (long,))
-    )
-
-
 def test_names_are_shortened_before_anything_is_left_out():
     """A long id keeps its beginning and its parameter, and the counts stay."""
     row = made.broken("test_" + "long_" * 40 + "[de]")

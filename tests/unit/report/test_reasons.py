@@ -94,30 +94,11 @@ def test_an_unknown_code_still_reads_as_a_sentence():
     assert "code" in reason.facts
 
 
-@pytest.mark.parametrize("code", sorted(catalogue()))
-def test_an_entry_read_alone_is_the_entry_of_the_catalogue(code):
-    """The gate reads one without the others; no sentence ends it early."""
-    assert catalogue()[code] == reason_of(code)
-
-
-@pytest.mark.parametrize("code", ["", "retired", "Case-Flaky", "case-flaky]\n[x", ".*", "case-flaky\n"])
-def test_what_is_no_code_is_no_entry(code):
-    """Nothing is searched for that could be read as a pattern or a table."""
-    assert "Unknown reason" == reason_of(code).title
-
-
 def test_facts_of_a_cause_have_lane_case_and_owner():
     """Fields of the cause count as facts; what the gate gives stands over them."""
     cause = Cause(code="c", word=Word.HOLD, lane="l", facts={"n": 1, "owner": "@given"})
     assert {"lane": "l", "code": "c", "n": 1, "owner": "@given"} == facts_of(cause, owner="@row")
     assert {"lane", "case", "owner"} == ALWAYS
-
-
-def test_an_empty_text_is_no_fact_and_midnight_is_a_day():
-    """An optional part goes with an empty text; an instant that is none stays whole."""
-    facts = {"a": "", "b": "2026-01-15T00:00:00Z", "c": "2026-01-15T00:00:01Z", "n": 0}
-    cause = Cause(code="c", word=Word.HOLD, facts=facts)
-    assert {"code": "c", "b": "2026-01-15", "c": "2026-01-15T00:00:01Z", "n": 0} == facts_of(cause)
 
 
 def test_nearest_codes_are_those_that_look_alike():

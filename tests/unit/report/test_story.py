@@ -31,15 +31,6 @@ def test_an_admit_has_one_reason_with_what_was_measured():
     assert "12 of 12 cases pass (each better than half the time)" == story.sentence(cause, _as_it_is)
 
 
-def test_what_is_said_of_a_file_and_of_its_lane_is_told_once():
-    """The lane's own word for the same adds nothing; another code does, and so does a second file."""
-    files = [Cause(code="stale-head", word=Word.HOLD, lane="l", facts={"file": name}) for name in ("a", "b")]
-    lane, other = (Cause(code=code, word=Word.HOLD, lane="l") for code in ("stale-head", "never-started"))
-    story = Story(made.decision(Word.HOLD, (files[0], lane, other, files[1])))
-    assert ((files[0], other, files[1]), 2) == (story.causes, story.lead.others)
-    assert (lane,) == Story(made.decision(Word.HOLD, (lane,))).causes
-
-
 @pytest.mark.parametrize(
     ("cause_owner", "row_owner", "lane_owner", "asked"),
     [("@c", "@r", "@l", "@c"), ("", "@r", "@l", "@r"), (None, None, "@l", "@l"), (None, None, None, None)],

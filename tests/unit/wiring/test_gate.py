@@ -78,7 +78,7 @@ def test_a_bundle_gives_the_same_bytes_without_the_clone(request_for, tmp_path):
         (("now",), "2026-02-01T12:00:00Z"),
         (("facts", "base_sha"), "d" * 40),
         (("in_ci",), False),
-        (("only_lane",), on.LANE),
+        (("only_lane",), "model-tests"),
     ],
 )
 def test_a_bundle_that_was_changed_is_noticed(request_for, tmp_path, path, value):
@@ -134,7 +134,7 @@ def test_a_bundle_of_another_schema_is_refused(request_for, tmp_path):
 
 def test_one_lane_alone_is_never_an_admit(request_for):
     """It says HOLDS, and an unknown lane is a usage error."""
-    request, environment = request_for(only_lane=on.LANE)
+    request, environment = request_for(only_lane="model-tests")
     decision, _ = decided(request, environment, "1")
     assert decision.line.startswith("HOLDS ")
     with pytest.raises(UsageProblem) as caught:
@@ -170,7 +170,7 @@ def test_a_policy_of_the_working_copy_never_counts_in_ci(actors, request_for, tm
     on_disk = actors.stage.git.run("rev-parse", "--git-dir")
     assert on_disk
     request, environment = request_for(policy_from="worktree", repository=actors.stage.git.folder)
-    (actors.stage.git.folder / "truegreen.toml").write_text(on.FILES["truegreen.toml"], encoding="utf-8")
+    (actors.stage.git.folder / "truegreen.toml").write_text(actors.policy.text, encoding="utf-8")
     try:
         decision, _ = decided(request, environment, "1")
     finally:
@@ -178,10 +178,10 @@ def test_a_policy_of_the_working_copy_never_counts_in_ci(actors, request_for, tm
     assert (3, "policy-in-worktree") == (decision.exit_code, decision.code)
 
 
-def test_the_embedded_texts_are_the_base_s(request_for):
+def test_the_embedded_texts_are_the_base_s(request_for, actors):
     """Policy, table and quarantine of a decision can be read from it."""
     decision, _ = decided(*request_for(), "1")
-    assert on.FILES["truegreen.toml"] == decision.embedded["policy"]
+    assert actors.policy.text == decision.embedded["policy"]
     assert "sample-ledger" in decision.embedded["tables"]
     assert decision.embedded["quarantine"] is None
     assert json.loads(decision.embedded["baseline"])["lanes"]

@@ -1,94 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
 """The honest pull request of a rehearsal: everything in order, so that the gate must admit.
 
-The stage has one base commit and one head commit; its ledger has as many passes as the rule asks for.
+What it decides: a base that agrees on every lane's cases, one change on top, and a ledger a lane with as many
+passes as its rule asks for. What it leaves: the policy, to ``setting``; fooling the gate, to ``tricks``.
+
+- The clone is a bare one in a temporary folder; the checkout itself is read and never written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from truegreen.core.baseline import read_baseline
+from truegreen.core.baseline import LaneBaseline, read_baseline
 from truegreen.core.event import EventFacts
 from truegreen.core.index import Run
 from truegreen.core.lane_digests import blobs_to_digest, lane_digests
-from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, Lane, Policy
-from truegreen.core.policy_read import read_policy
+from truegreen.core.policy import BASELINE_FILE, Lane, Policy
 from truegreen.core.record import Envelope, artifact_name
-from truegreen.forges.git import GitRepository
-from truegreen.gate.decide import RULES
-from truegreen.sampling.ledger import Case, Components
+from truegreen.sampling.ledger import Case, Components, Link
+from truegreen.wiring.rehearsal import records
 from truegreen.wiring.rehearsal import stage as on
+from truegreen.wiring.rehearsal.clone import Files, Git
+from truegreen.wiring.rehearsal.setting import Cast, Setting, setting_of
 
-WORKFLOW = ".github/workflows/truegreen.yml"
+CHANGED = "ANSWER = 2\n"
+"""What the change makes of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Actors:
     """What the ways of a rehearsal need to make records of their own."""
 
+    setting: Setting
+    """Policy, lanes and names."""
     stage: on.Stage
     """The honest stage."""
-    policy: Policy
-    """Base's policy."""
-    lane: Lane
-    """Its one lane."""
     base: str
     """Base commit."""
-    files: Mapping[str, str | bytes]
+    files: Files
     """Files of the head."""
-    environment: Mapping[str, str]
-    """Environment for git."""
 
-    def digests_of(self, tree: str) -> tuple[Components, Components]:
+    @property
+    def policy(self) -> Policy:
+        """Base's policy."""
+        return self.setting.policy
+
+    @property
+    def cast(self) -> Cast:
+        """The lane that is to be fooled, with its cases."""
+        return self.setting.lead
+
+    @property
+    def lane(self) -> Lane:
+        """The lane that is to be fooled."""
+        return self.cast.lane
+
+    def tree_of(self, commit: str) -> str:
+        """Tree of a commit of the clone."""
+        with self.stage.git.asking() as port:
+            return port.tree_of(commit)
+
+    def tested_tree(self, lane: Lane, head: str, base: str) -> str:
+        """The tree that an honest job of the lane has checked out."""
+        with self.stage.git.asking() as port:
+            merged = port.merge_tree(head, base).tree if lane.tree == "merge" else port.tree_of(head)
+            return merged or ""
+
+    def digests_of(self, tree: str, lane: Lane | None = None) -> tuple[Components, Components]:
         """(ruler, subject) of a tree of the clone."""
-        return digests_of(self.stage.git, tree, self.policy, self.lane, self.environment)
+        return digests_of(self.stage.git, tree, self.policy, lane or self.lane)
 
-    def ledger(self, outcomes: str = "p" * on.PASSES, state: str = "stable-pass") -> Envelope:
-        """An honest ledger in which every case has these outcomes."""
-        rows = tuple(on.case_row(name, on.samples(outcomes), state) for name in on.CASES)
-        return self.ledger_of(rows)
+    def ledger(self, outcomes: str = "", state: str = "", *, cast: Cast | None = None) -> Envelope:
+        """A ledger in which every case has these outcomes, or passes; honest unless a state is given."""
+        cast = cast or self.cast
+        taken = records.samples(outcomes or cast.passing())
+        return self.ledger_of(tuple(records.case_row(name, taken, state) for name in cast.ids), cast=cast)
 
-    def ledger_of(self, rows: tuple[Case, ...], attempt: int = 1) -> Envelope:
-        """An honest ledger with these rows."""
-        facts = self.stage.facts
-        tree = self.stage.git.run("rev-parse", f"{facts.head_sha}^{{tree}}")
-        body = on.ledger_body(self.policy, self.digests_of(tree), rows, cap=self.lane.cap)
-        subject = on.subject_of(
-            facts, base=self.base, head_tree=tree, tested_tree=tree, attempt_number=attempt
+    def ledger_of(  # noqa: PLR0913 - everything that tells one ledger from another
+        self,
+        rows: tuple[Case, ...],
+        attempt: int = 1,
+        *,
+        cast: Cast | None = None,
+        chain: tuple[Link, ...] = (),
+        j: int = 1,
+        facts: EventFacts | None = None,
+        base: str = "",
+    ) -> Envelope:
+        """An honest ledger with these rows, about the stage's head or that of ``facts``."""
+        cast, facts, base = cast or self.cast, facts or self.stage.facts, base or self.base
+        tested = self.tested_tree(cast.lane, facts.head_sha, base)
+        digests = self.digests_of(tested, cast.lane)
+        body = records.ledger_body(self.policy, digests, rows, rule=cast.rule, j=j, chain=chain)
+        about = on.in_run_of(cast.lane, facts, self.stage.index)
+        subject = records.subject_of(
+            about,
+            base=base,
+            head_tree=self.tree_of(facts.head_sha),
+            tested_tree=tested,
+            attempt_number=attempt,
         )
-        return on.envelope(self.lane, subject, body)
+        return records.envelope(cast.lane, subject, body)
+
+    def with_honest_evidence(self) -> Actors:
+        """The same with a passing ledger of every lane as its only evidence."""
+        found = {on.evidence_path(c.lane.name, "all", 1): self.ledger(cast=c) for c in self.setting.casts}
+        return replace(self, stage=replace(self.stage, ledgers=found))
+
+    def baselines(self, tree: str) -> Mapping[str, LaneBaseline]:
+        """What a change that has this tree agrees on, lane by lane."""
+        return {
+            cast.lane.name: records.lane_baseline(self.digests_of(tree, cast.lane)[0], cast.ids)
+            for cast in self.setting.casts
+        }
 
 
-def honest(
-    folder: Path, environment: Mapping[str, str], files: Mapping[str, str | bytes] = on.FILES
-) -> Actors:
-    """An honest pull request in a new bare repository below ``folder``."""
-    git = on.Git(folder / "clone.git", environment)
-    policy = read_policy(_bytes(files[POLICY_FILE]), kinds=RULES.facts())
-    lane = policy.lanes[0]
-    bare = git.commit(files, (), "main")
-    ruler, _ = digests_of(git, git.run("rev-parse", f"{bare}^{{tree}}"), policy, lane, environment)
-    agreed = {**files, BASELINE_FILE: on.baseline_text(lane.name, ruler, on.CASES)}
-    base = git.commit(agreed, (bare,), "main")
-    changed = {**agreed, "src/app.py": "ANSWER = 2\n"}
-    head = git.commit(changed, (base,), "change")
-    facts = _facts(head, base)
-    bare_stage = on.Stage(git=git, facts=facts, index=on.run_index(head, (_run(head, lane),)))
-    actors = Actors(
-        stage=bare_stage, policy=policy, lane=lane, base=base, files=changed, environment=environment
-    )
-    path = on.evidence_path(lane.name, "all", 1)
-    return replace(actors, stage=bare_stage.with_evidence(path, actors.ledger()))
+def honest(folder: Path, environment: Mapping[str, str], checkout: Path | None = None) -> Actors:
+    """An honest pull request in a new bare repository below ``folder``, under the checkout's policy.
+
+    Raises: UsageProblem as ``setting_of`` does.
+    """
+    return honest_under(setting_of(checkout, environment), folder, environment)
 
 
-def digests_of(
-    git: on.Git, tree: str, policy: Policy, lane: Lane, environment: Mapping[str, str]
-) -> tuple[Components, Components]:
+def honest_under(setting: Setting, folder: Path, environment: Mapping[str, str]) -> Actors:
+    """An honest pull request under a setting."""
+    git = Git(folder / "clone.git", environment, setting.default_branch)
+    with git.asking():
+        bare = git.commit(setting.files(), (), setting.base_ref)
+        stage = on.Stage(git=git, facts=_facts(setting, bare, bare), index=None)
+        actors = Actors(setting=setting, stage=stage, base=bare, files=setting.files())
+        agreed = records.baseline_text(actors.baselines(actors.tree_of(bare)))
+        files = {**setting.files(), BASELINE_FILE: agreed}
+        base = git.commit(files, (bare,), setting.base_ref)
+        git.branch(setting.default_branch, base)
+        changed = {**files, setting.program: CHANGED}
+        head = git.commit(changed, (base,), setting.branch("change"))
+        index = on.run_index(head, tuple(_runs(setting, head)))
+        stage = replace(stage, facts=_facts(setting, head, base), index=index)
+        return replace(actors, stage=stage, base=base, files=changed).with_honest_evidence()
+
+
+def digests_of(git: Git, tree: str, policy: Policy, lane: Lane) -> tuple[Components, Components]:
     """(ruler, subject) of a tree, as an honest producer computes them."""
-    with GitRepository(git.folder, environment) as port:
+    with git.asking() as port:
         entries = port.entries(tree)
         baseline = next((read_baseline(port.blob(e.oid)) for e in entries if e.path == BASELINE_FILE), None)
         found = lane_digests(
@@ -100,28 +157,29 @@ def digests_of(
     )
 
 
-def _facts(head: str, base: str) -> EventFacts:
+def _facts(setting: Setting, head: str, base: str) -> EventFacts:
     return EventFacts(
         event="pull_request",
         repo=on.REPO,
         head_repo=on.REPO,
-        pull_request=7,
+        pull_request=on.PULL_REQUEST,
         head_sha=head,
-        base_ref="main",
+        base_ref=setting.base_ref,
         base_sha=base,
         group_base=None,
-        default_branch="main",
+        default_branch=setting.default_branch,
         run_id=on.RUN_ID,
         run_attempt=1,
-        workflow=WORKFLOW,
+        workflow=setting.lead.lane.workflow,
     )
 
 
-def _run(head: str, lane: Lane) -> Run:
-    jobs = (on.job(lane.job),)
-    attempt = on.attempt(1, jobs, (artifact_name(lane.name, "all", 1),))
-    return on.run(on.RUN_ID, head, (attempt,), workflow=lane.workflow)
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
+def _runs(setting: Setting, head: str) -> Iterator[Run]:
+    """One run a workflow; the gate runs in the first, beside the lane that is to be fooled."""
+    lead = setting.lead.lane.workflow
+    workflows = dict.fromkeys((lead, *(cast.lane.workflow for cast in setting.casts)))
+    for number, workflow in enumerate(workflows):
+        lanes = [cast.lane for cast in setting.casts if cast.lane.workflow == workflow]
+        jobs = tuple(on.job(name) for name in dict.fromkeys(on.job_of(lane) for lane in lanes))
+        left = tuple(artifact_name(lane.name, "all", 1) for lane in lanes)
+        yield on.run(on.RUN_ID + number, head, (on.attempt(1, jobs, left),), workflow=workflow)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries each way to fool the gate on the real gate, through files and a real clone.
 
-A row is fine when the gate gives the word and the code that it asks for. The honest stage comes first: if it is
-not admitted, no other row proves anything.
+A row is fine when the gate gives the word and the code that it asks for. The honest stages come first: if one is
+not admitted, the rows that start from it prove nothing.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ from pathlib import Path
 
 from truegreen.core.decision import Decision
 from truegreen.core.outcome import Word
-from truegreen.forges.git import GitRepository
 from truegreen.gate.bind import Asked
 from truegreen.gate.decide import RULES, Rules, decide
 from truegreen.gate.intake import Evidence, read_evidence
+from truegreen.wiring.rehearsal import events
+from truegreen.wiring.rehearsal.chains import run_again
 from truegreen.wiring.rehearsal.honest import Actors, honest
 from truegreen.wiring.rehearsal.stage import Stage
 from truegreen.wiring.rehearsal.ways import WAYS, Way
+
+HONEST: Mapping[str, tuple[str, Callable[[Actors], Stage]]] = {
+    "honest": ("an honest pull request", lambda actors: actors.stage),
+    "honest-rerun": ("an honest second attempt that goes on from the first", run_again),
+    "honest-queue": ("an honest group of a merge queue", lambda actors: events.queued(actors).stage),
+    "honest-push": ("an honest push to the branch", lambda actors: events.pushed(actors).stage),
+}
+"""Stages that the gate must admit: id to words and stage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,56 +54,69 @@ class Tried:
 def decide_stage(
     stage: Stage,
     folder: Path,
-    environment: Mapping[str, str],
     rules: Rules = RULES,
     intake: Callable[[Sequence[Path]], Evidence] = read_evidence,
+    *,
+    in_ci: bool = True,
 ) -> Decision:
     """The real gate's decision on a stage whose evidence is written below ``folder``."""
     evidence = intake([stage.write(folder)])
-    with GitRepository(stage.git.folder, environment) as git:
+    with stage.git.asking() as git:
         asked = Asked(
             facts=stage.facts,
             git=git,
             index=stage.index_bytes(),
             now=stage.now,
-            in_ci=True,
+            in_ci=in_ci,
             version="rehearsal",
+            worktree_policy=stage.worktree_policy,
         )
         return decide(asked, evidence, rules)
 
 
-def try_way(  # noqa: PLR0913, PLR0917 - the last two are what tests exchange
-    way: Way,
+def try_trick(
+    trick: Callable[[Actors], Stage],
     actors: Actors,
     folder: Path,
-    environment: Mapping[str, str],
     rules: Rules = RULES,
     intake: Callable[[Sequence[Path]], Evidence] = read_evidence,
 ) -> Decision:
     """The real gate's decision on one trick; the clone's branches are put back afterwards."""
-    try:
-        return decide_stage(way.trick(actors), folder, environment, rules, intake)
-    finally:
-        actors.stage.git.run("update-ref", "refs/heads/main", actors.base)
+    with actors.stage.git.asking():
+        try:
+            return decide_stage(trick(actors), folder, rules, intake)
+        finally:
+            for branch in {actors.setting.base_ref, actors.setting.default_branch}:
+                actors.stage.git.branch(branch, actors.base)
 
 
-def rehearse(environment: Mapping[str, str]) -> Iterator[Tried]:
-    """Every row in order, the honest one first."""
+def rehearse(environment: Mapping[str, str], checkout: Path | None = None) -> Iterator[Tried]:
+    """Every row that the checkout's policy leaves something to fool, the honest ones first.
+
+    Raises: UsageProblem if that policy cannot be read.
+    """
     with tempfile.TemporaryDirectory(prefix="truegreen-self-test-") as name:
         folder = Path(name)
-        actors = honest(folder, environment)
-        first = decide_stage(actors.stage, folder / "honest", environment)
-        yield Tried(
-            id="honest",
-            words="an honest pull request, to see that the rows below prove something",
-            asked=f"{Word.ADMIT.value} all-lanes-hold",
-            found=f"{first.word.value} {first.code}",
-        )
-        for way in WAYS:
-            made = try_way(way, actors, folder / way.id, environment)
-            yield Tried(
-                id=way.id,
-                words=way.words,
-                asked=f"{way.word.value} {way.code}",
-                found=f"{made.word.value} {made.code}",
-            )
+        actors = honest(folder, environment, checkout)
+        with actors.stage.git.asking():
+            for row, (words, stage) in HONEST.items():
+                made = try_trick(stage, actors, folder / row)
+                under = f", under {actors.setting.source}" if row == "honest" else ""
+                yield _tried(row, words + under, (Word.ADMIT, "all-lanes-hold"), made)
+            for way in ways_under(actors):
+                made = try_trick(way.trick, actors, folder / way.id)
+                yield _tried(way.id, way.words, (way.word, way.code), made)
+
+
+def ways_under(actors: Actors) -> Iterator[Way]:
+    """The rows that the actors' policy leaves something to fool."""
+    return (way for way in WAYS if way.needs(actors.setting))
+
+
+def _tried(row: str, words: str, asked: tuple[Word, str], made: Decision) -> Tried:
+    return Tried(
+        id=row,
+        words=words,
+        asked=f"{asked[0].value} {asked[1]}",
+        found=f"{made.word.value} {made.code}",
+    )

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways to fool the gate, one row each: what is tried, and what the gate must answer.
 
-What it decides: the rows. What it leaves: the inputs, to ``tricks``; trying them through the real gate, to
+What it decides: the rows. What it leaves: the inputs, to ``tricks``, ``chains``, ``heads`` and ``events``; trying them through the real gate, to
 ``run``.
 
 - Every row starts from a stage that the gate admits, so that nothing but the row's own defences stands in its
   way; ``defences`` names the checks that a test switches off to see the row turn green.
+- Under a policy that allows what a row tries there is nothing to fool: the row is left out.
 - A row's answer is a word and a code: being stopped by something else is not being stopped.
 """
 
@@ -17,9 +18,16 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from truegreen.core.outcome import Word
+from truegreen.wiring.rehearsal import chains, events, heads
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal import tricks as try_
 from truegreen.wiring.rehearsal.honest import Actors
+from truegreen.wiring.rehearsal.setting import Setting
+
+
+def _always(setting: Setting) -> bool:
+    del setting
+    return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +46,25 @@ class Way:
     """Names of the checks in its way, the one that answers first."""
     trick: Callable[[Actors], on.Stage]
     """The stage with the trick in place."""
+    told: str = ""
+    """What the gate says of the trick's own file, where it says anything."""
+    needs: Callable[[Setting], bool] = _always
+    """Whether the policy leaves the row something to fool: what a policy allows is no trick."""
 
 
 HOLD, BLOCK = Word.HOLD, Word.BLOCK
+
+
+def _reads_other_runs(setting: Setting) -> bool:
+    return setting.lead.lane.runs == "same-tree"
+
+
+def _believes_old_bases(setting: Setting) -> bool:
+    return _allows_no_removal(setting) and setting.lead.lane.base == "ancestor"
+
+
+def _allows_no_removal(setting: Setting) -> bool:
+    return setting.lead.lane.allow_removed == 0
 
 
 def _claim(**changes: object) -> Callable[[Actors], on.Stage]:
@@ -54,7 +78,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="missing-record",
         defences=("newest_left_its_record", "unknown_holds"),
-        trick=lambda actors: try_.without_evidence(actors.stage),
+        trick=try_.without_evidence,
     ),
     Way(
         id="cancelled-run",
@@ -62,7 +86,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="cancelled",
         defences=("newest_left_its_record", "unknown_holds"),
-        trick=lambda actors: try_.without_evidence(try_.one_job(actors, conclusion="cancelled")),
+        trick=lambda actors: try_.without_evidence(actors, try_.one_job(actors, conclusion="cancelled")),
     ),
     Way(
         id="skipped-job",
@@ -71,7 +95,7 @@ WAYS: tuple[Way, ...] = (
         code="skipped-job",
         defences=("something_started", "unknown_holds"),
         trick=lambda actors: try_.without_evidence(
-            try_.one_job(actors, conclusion="skipped", started_at=None)
+            actors, try_.one_job(actors, conclusion="skipped", started_at=None)
         ),
     ),
     Way(
@@ -80,7 +104,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="never-started",
         defences=("something_started", "unknown_holds"),
-        trick=lambda actors: try_.without_evidence(try_.one_job(actors, name="something-else")),
+        trick=try_.renamed_job,
     ),
     Way(
         id="two-jobs-one-name",
@@ -91,12 +115,22 @@ WAYS: tuple[Way, ...] = (
         trick=try_.second_job,
     ),
     Way(
+        id="waiting-to-run",
+        words="the lane's job is about to run and nobody waits for it",
+        word=HOLD,
+        code="still-running",
+        defences=("something_started", "unknown_holds"),
+        trick=lambda actors: try_.without_evidence(
+            actors, try_.one_job(actors, status="queued", conclusion=None, started_at=None)
+        ),
+    ),
+    Way(
         id="still-running",
         words="a newer attempt is still running and may yet fail",
         word=HOLD,
         code="still-running",
-        defences=("newest_has_ended",),
-        trick=try_.behind,
+        defences=("attempts_have_ended",),
+        trick=lambda actors: try_.one_job(actors, status="in_progress", conclusion=None),
     ),
     Way(
         id="no-run-index",
@@ -104,6 +138,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="attempts-unknown",
         defences=("index_is_complete", "run_known", "something_started", "unknown_holds"),
+        told="run-not-in-index",
         trick=lambda actors: replace(actors.stage, index=None),
     ),
     Way(
@@ -120,6 +155,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="foreign-repo",
         defences=("own_repository",),
+        told="foreign-repo",
         trick=_claim(repo="example/elsewhere"),
     ),
     Way(
@@ -128,6 +164,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="foreign-workflow",
         defences=("listed_workflow", "agrees_with_run"),
+        told="foreign-workflow",
         trick=_claim(workflow=".github/workflows/advice.yml"),
     ),
     Way(
@@ -136,6 +173,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="local-record",
         defences=("not_local", "agrees_with_run"),
+        told="local-record",
         trick=_claim(event="local"),
     ),
     Way(
@@ -144,6 +182,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="dirty-tree",
         defences=("not_dirty",),
+        told="dirty-tree",
         trick=_claim(dirty=True),
     ),
     Way(
@@ -152,6 +191,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="foreign-head-repo",
         defences=("own_head_repository", "agrees_with_run"),
+        told="foreign-head-repo",
         trick=_claim(head_repo="example/fork"),
     ),
     Way(
@@ -160,15 +200,26 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="stale-pull-request",
         defences=("own_pull_request",),
+        told="stale-pull-request",
         trick=_claim(pull_request=8),
     ),
     Way(
         id="older-head",
-        words="honest evidence of the commit before",
+        words="honest evidence of the commit before, out of a run that the forge does not list",
         word=HOLD,
-        code="stale-head",
-        defences=("own_head", "agrees_with_run"),
-        trick=try_.older_head,
+        code="missing-record",
+        defences=("newest_left_its_record", "unknown_holds", "own_head", "run_known"),
+        told="stale-head",
+        trick=lambda actors: heads.older_head(actors, run_id=4711),
+    ),
+    Way(
+        id="older-head-relabelled",
+        words="honest evidence of the commit before, under the number of this run",
+        word=BLOCK,
+        code="contradicts-run",
+        defences=("agrees_with_run", "own_head"),
+        told="contradicts-run",
+        trick=heads.older_head,
     ),
     Way(
         id="other-base-branch",
@@ -176,6 +227,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="stale-base-ref",
         defences=("own_base_ref",),
+        told="stale-base-ref",
         trick=_claim(base_ref="weak"),
     ),
     Way(
@@ -184,6 +236,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="missing-record",
         defences=("newest_left_its_record", "unknown_holds", "run_known"),
+        told="run-not-in-index",
         trick=_claim(run_id=4711),
     ),
     Way(
@@ -192,6 +245,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="contradicts-run",
         defences=("agrees_with_run",),
+        told="contradicts-run",
         trick=_claim(event="push"),
     ),
     Way(
@@ -200,7 +254,8 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="base-not-ancestor",
         defences=("base_on_branch",),
-        trick=try_.base_off_branch,
+        told="base-not-ancestor",
+        trick=heads.base_off_branch,
     ),
     Way(
         id="other-tree",
@@ -208,7 +263,8 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="tree-mismatch",
         defences=("tree_recomputed",),
-        trick=try_.base_tested,
+        told="tree-mismatch",
+        trick=heads.base_tested,
     ),
     Way(
         id="other-policy",
@@ -216,6 +272,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="stale-policy",
         defences=("own_policy",),
+        told="stale-policy",
         trick=lambda actors: try_.with_body(actors, policy_digest="sha256:" + "0" * 64),
     ),
     Way(
@@ -224,7 +281,8 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="ruler-mismatch",
         defences=("ruler_recomputed",),
-        trick=try_.forged_ruler,
+        told="ruler-mismatch",
+        trick=lambda actors: try_.forged(actors, "ruler"),
     ),
     Way(
         id="forged-subject",
@@ -232,7 +290,8 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="subject-mismatch",
         defences=("subject_recomputed",),
-        trick=try_.forged_subject,
+        told="subject-mismatch",
+        trick=lambda actors: try_.forged(actors, "subject"),
     ),
     Way(
         id="from-the-future",
@@ -240,7 +299,17 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="from-the-future",
         defences=("not_from_the_future",),
+        told="from-the-future",
         trick=lambda actors: try_.envelope(actors, issued_at="2026-01-02T12:00:00Z"),
+    ),
+    Way(
+        id="before-its-job",
+        words="a record that says it was written before its job began",
+        word=HOLD,
+        code="before-its-job",
+        defences=("not_before_its_job",),
+        told="before-its-job",
+        trick=lambda actors: try_.envelope(actors, issued_at=on.EARLIER_AT),
     ),
     Way(
         id="unknown-part",
@@ -248,6 +317,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="missing-record",
         defences=("newest_left_its_record", "unknown_holds"),
+        told="unknown-part",
         trick=lambda actors: try_.envelope(actors, part="extra"),
     ),
     Way(
@@ -264,6 +334,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="duplicate-key",
         defences=("strict_reader",),
+        told="duplicate-key",
         trick=try_.two_keys,
     ),
     Way(
@@ -272,6 +343,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="unreadable",
         defences=("strict_reader",),
+        told="unreadable",
         trick=try_.truncated,
     ),
     Way(
@@ -296,7 +368,8 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="ledger-contradicts",
         defences=("kind_arithmetic", "recount"),
-        trick=try_.claimed,
+        told="ledger-contradicts",
+        trick=lambda actors: try_.every_case(actors, actors.cast.failing(), "stable-pass"),
     ),
     Way(
         id="calls-made-up",
@@ -304,6 +377,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="calls-contradict",
         defences=("kind_arithmetic",),
+        told="calls-contradict",
         trick=try_.calls,
     ),
     Way(
@@ -312,15 +386,16 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="case-broken",
         defences=("recount",),
-        trick=lambda actors: try_.every_case(actors, "ffff", "never-passed"),
+        trick=lambda actors: try_.every_case(actors, actors.cast.failing()),
     ),
     Way(
         id="once-is-enough",
-        words="one pass of one sample, as an exit code would have it",
+        words="one pass too few, as an exit code would have it",
         word=HOLD,
         code="interrupted",
         defences=("recount",),
-        trick=lambda actors: try_.every_case(actors, "p", "inconclusive"),
+        needs=lambda setting: len(setting.lead.passing()) > 1,
+        trick=lambda actors: try_.every_case(actors, actors.cast.passing()[:-1]),
     ),
     Way(
         id="rerun-until-green",
@@ -328,7 +403,15 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="attempt-unaccounted",
         defences=("every_attempt_is_named",),
-        trick=lambda actors: try_.second_attempt(actors, ()),
+        trick=chains.rerun,
+    ),
+    Way(
+        id="passed-over",
+        words="attempt 1 failed and its ledger is there; attempt 2 passes and does not mention it",
+        word=BLOCK,
+        code="older-attempt-failed",
+        defences=("no_older_failure", "every_attempt_is_named"),
+        trick=chains.passed_over,
     ),
     Way(
         id="left-nothing",
@@ -336,9 +419,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="left-no-record",
         defences=("left_none_left_none",),
-        trick=lambda actors: try_.second_attempt(
-            actors, (try_.link(actors, "left-none"),), "p" * on.PASSES_LATER
-        ),
+        trick=chains.left_nothing,
     ),
     Way(
         id="rewritten-history",
@@ -346,7 +427,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="earlier-differs",
         defences=("embedded_is_what_was_said",),
-        trick=try_.rewritten_chain,
+        trick=chains.rewritten_chain,
     ),
     Way(
         id="another-key",
@@ -354,7 +435,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="chain-contradicts",
         defences=("other_key_is_another_key",),
-        trick=try_.other_key,
+        trick=chains.other_key,
     ),
     Way(
         id="invented-attempt",
@@ -362,7 +443,16 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="chain-contradicts",
         defences=("links_lead_somewhere",),
-        trick=try_.invented_attempt,
+        trick=chains.invented_attempt,
+    ),
+    Way(
+        id="borrowed-passes",
+        words="passes of an earlier push that had other code",
+        word=BLOCK,
+        code="chain-contradicts",
+        defences=("links_lead_somewhere",),
+        needs=_reads_other_runs,
+        trick=chains.borrowed_passes,
     ),
     Way(
         id="empty-commit",
@@ -370,7 +460,8 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="attempt-unaccounted",
         defences=("every_attempt_is_named",),
-        trick=try_.empty_commit,
+        needs=_reads_other_runs,
+        trick=chains.empty_commit,
     ),
     Way(
         id="fewer-cases",
@@ -378,7 +469,34 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="tests-removed",
         defences=("nothing_was_removed",),
+        needs=_allows_no_removal,
         trick=try_.fewer_cases,
+    ),
+    Way(
+        id="golden-case",
+        words="a case of the base that fails is said to be for people only",
+        word=HOLD,
+        code="tests-removed",
+        defences=("nothing_was_removed",),
+        needs=_allows_no_removal,
+        trick=try_.golden_case,
+    ),
+    Way(
+        id="old-base",
+        words="a case is deleted, and the record names a base from before there were any",
+        word=HOLD,
+        code="tests-removed",
+        defences=("nothing_was_removed", "baseline_starts_from_base"),
+        needs=_believes_old_bases,
+        trick=heads.old_base,
+    ),
+    Way(
+        id="more-cases",
+        words="a case that nobody announced makes the suite look larger",
+        word=HOLD,
+        code="tests-unannounced",
+        defences=("ids_are_announced",),
+        trick=try_.more_cases,
     ),
     Way(
         id="skipped-case",
@@ -386,6 +504,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="tests-turned-skip",
         defences=("nothing_turned_into_a_skip", "recount"),
+        needs=_allows_no_removal,
         trick=try_.skipped_case,
     ),
     Way(
@@ -402,7 +521,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="no-baseline",
         defences=("baseline_is_there",),
-        trick=try_.no_baseline,
+        trick=heads.no_baseline,
     ),
     Way(
         id="edited-ruler",
@@ -410,7 +529,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="ruler-changed",
         defences=("ruler_is_agreed",),
-        trick=try_.edited_ruler,
+        trick=heads.edited_ruler,
     ),
     Way(
         id="baseline-of-nowhere",
@@ -418,7 +537,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="baseline-mismatch",
         defences=("baseline_starts_from_base",),
-        trick=try_.baseline_of_nowhere,
+        trick=heads.baseline_of_nowhere,
     ),
     Way(
         id="harness-and-code",
@@ -426,7 +545,7 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="harness-and-code",
         defences=("harness_changes_alone",),
-        trick=try_.harness_beside_code,
+        trick=heads.harness_beside_code,
     ),
     Way(
         id="unlisted-base",
@@ -434,7 +553,7 @@ WAYS: tuple[Way, ...] = (
         word=BLOCK,
         code="base-not-gated",
         defences=("branch_is_listed",),
-        trick=try_.unlisted_base,
+        trick=heads.unlisted_base,
     ),
     Way(
         id="expired-quarantine",
@@ -442,7 +561,70 @@ WAYS: tuple[Way, ...] = (
         word=HOLD,
         code="quarantine-expired",
         defences=("quarantine_is_in_order",),
-        trick=try_.expired_quarantine,
+        needs=lambda setting: setting.policy.max_quarantined > 0,
+        trick=heads.expired_quarantine,
+    ),
+    Way(
+        id="no-policy-at-base",
+        words="the policy is deleted from the branch",
+        word=HOLD,
+        code="no-policy-at-base",
+        defences=("base_has_a_policy",),
+        trick=events.no_policy_at_base,
+    ),
+    Way(
+        id="no-policy-at-default",
+        words="the default branch says nothing of which branches are guarded",
+        word=HOLD,
+        code="no-policy-at-default",
+        defences=("base_has_a_policy",),
+        trick=events.no_policy_at_default,
+    ),
+    Way(
+        id="policy-of-the-folder",
+        words="the gate is told to decide by the policy in the working folder",
+        word=HOLD,
+        code="policy-in-worktree",
+        defences=("base_has_a_policy",),
+        trick=events.policy_in_worktree,
+    ),
+    Way(
+        id="decided-at-home",
+        words="a decision about a working copy is passed off as CI's",
+        word=HOLD,
+        code="local-in-ci",
+        defences=("working_copy_stays_home",),
+        trick=lambda actors: events.at_home(actors).stage,
+    ),
+    Way(
+        id="queue-other-tree",
+        words="evidence of the pull request alone, for a queue where another one is ahead",
+        word=HOLD,
+        code="tree-mismatch",
+        defences=("tree_of_the_group",),
+        told="tree-mismatch",
+        needs=lambda setting: (
+            _reads_other_runs(setting)
+            and (setting.lead.lane.tree, setting.lead.lane.base) == ("merge", "ancestor")
+        ),
+        trick=events.queued_behind,
+    ),
+    Way(
+        id="queue-other-base",
+        words="a group's evidence against a base before the group's own",
+        word=HOLD,
+        code="base-not-ancestor",
+        defences=("base_on_branch",),
+        told="base-not-ancestor",
+        trick=events.queued_on_older_base,
+    ),
+    Way(
+        id="queue-harness-and-code",
+        words="a queued commit edits the workflow that gates together with code",
+        word=HOLD,
+        code="harness-and-code",
+        defences=("harness_changes_alone",),
+        trick=events.queued_harness,
     ),
 )
 """Every row, in the order in which they are shown."""
