@@ -63,8 +63,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 _CORE_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_OLD_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)")
-_OLD_FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
+_OLD_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|_*[0-9][0-9_]*)")
+_OLD_FLOAT = re.compile(r"(?:[-+]?[0-9][0-9_]*\.[0-9_]*|\.[0-9_]+)(?:[eE][-+][0-9]+)?")
+_OLD_GROUPED = re.compile(
+    r"(?=.*[0-9.])(?:[-+]?[0-9._]*_[0-9._]*(?:[eE][-+]?[0-9_]+)?|[-+]?[0-9._]+[eE][-+]?[0-9]*_[0-9_]*)"
+    r"|[-+]0o[0-7_]+"
+)
 _OLD_BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _OLD_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?")
 _OLD_WORDS = frozenset(
@@ -134,7 +138,7 @@ def has_two_readings(text: str) -> bool:
     """Whether YAML 1.1 reads a plain scalar as something else than YAML 1.2 does."""
     if text in _NULLS or text in _BOOLEANS or _SPECIAL_FLOAT.fullmatch(text):
         return False
-    if text in _OLD_WORDS or _OLD_BASE_60.fullmatch(text) or _OLD_TIME.fullmatch(text):
+    if text in _OLD_WORDS or any(old.fullmatch(text) for old in (_OLD_GROUPED, _OLD_BASE_60, _OLD_TIME)):
         return True
     if _OLD_INT.fullmatch(text):
         sign_and_digits = text.lstrip("-+")

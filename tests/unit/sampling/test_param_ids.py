@@ -56,3 +56,8 @@ def test_ids_of_distinct_texts_carry_history():
     assert ("b",) == moved(["a", "b"], ["a"]).gone
     assert ("1",) == moved([1], ["1"]).changed_meaning
     assert ("True",) == moved([True], ["True"]).changed_meaning
+
+
+def test_a_counter_skips_ids_that_are_taken():
+    """Beside a0, the two a become a1 and a2."""
+    assert ("a1", "a2", "a0") == ids_of(["a", "a", "a0"]).ids

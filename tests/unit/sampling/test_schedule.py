@@ -358,3 +358,12 @@ def test_an_empty_suite_is_done_at_once():
     scheduler = Scheduler([], smoke(), slots=4)
     assert () == scheduler.starts()
     assert scheduler.is_done
+
+
+def test_a_loss_of_an_earlier_attempt_behind_the_decision_is_left_to_its_ledger():
+    """Three failures decided before it: nothing starts, and nothing of the earlier attempt becomes ours."""
+    buckets = ("fail", "fail", "fail", "transport")
+    earlier = {"a": tuple(Sample(n=n, bucket=bucket) for n, bucket in enumerate(buckets, start=1))}
+    scheduler = Scheduler(["a"], smoke(), slots=4, suite=12, earlier=earlier)
+    assert () == scheduler.starts()
+    assert ((), (), ()) == (scheduler.samples("a"), scheduler.lost("a"), scheduler.unended())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.wiring.conformance import run_folder
 
 CASE = b"id: %s\ninput: {x: 1}\nright_answer: {verdict: hold}\n"
@@ -27,3 +27,16 @@ def test_a_folder_without_cases_is_a_usage_problem(tmp_path, name):
     with pytest.raises(UsageProblem) as caught:
         run_folder(tmp_path / name)
     assert "no-cases" == caught.value.code
+
+
+def test_a_file_that_cannot_be_read_is_no_agreement(tmp_path, monkeypatch):
+    """The disk failed: exit 3, not one case fewer."""
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    (tmp_path / "a.yaml").write_bytes(CASE % b"a")
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(ReachProblem) as caught:
+        run_folder(tmp_path)
+    assert "file-unreadable" == caught.value.code
