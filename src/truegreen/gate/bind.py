@@ -215,6 +215,17 @@ def topology_is_named(found: Found) -> None:
         found.bound.note("topology-editable")
 
 
+def check_is_shown(found: Found) -> None:
+    """The forge shows a check of the name that the policy gives; a note, because only the forge can require it."""
+    index = found.bound.ground.index if found.bound.ground is not None else None
+    run = index.run(found.asked.facts.run_id) if index is not None else None
+    if found.policy is None or run is None or found.asked.facts.local:
+        return
+    names = {job.name for attempt in run.attempts for job in attempt.jobs}
+    if found.policy.check.name not in names:
+        found.bound.note("check-not-shown", name=found.policy.check.name)
+
+
 BindCheck = Callable[[Found], None]
 CHECKS: tuple[BindCheck, ...] = (
     branch_is_listed,
@@ -223,6 +234,7 @@ CHECKS: tuple[BindCheck, ...] = (
     harness_changes_alone,
     working_copy_stays_home,
     topology_is_named,
+    check_is_shown,
 )
 """Every check of the event and the base, in order."""
 

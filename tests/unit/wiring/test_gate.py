@@ -5,6 +5,7 @@ import json
 import os
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from factories.github_event import github_event
@@ -14,6 +15,7 @@ from truegreen.core.outcome import Word
 from truegreen.core.record import read_record
 from truegreen.wiring.gate import Request, decided, read_bytes, replayed
 from truegreen.wiring.rehearsal import stage as on
+from truegreen.wiring.rehearsal import tricks
 from truegreen.wiring.rehearsal.honest import honest
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -23,6 +25,15 @@ PATH = {"PATH": os.environ["PATH"]}
 def actors(tmp_path_factory):
     """One honest pull request."""
     return honest(tmp_path_factory.mktemp("stage"), PATH)
+
+
+def without_job(run, name):
+    """The run as if it had no job of that name."""
+    attempts = tuple(
+        msgspec.structs.replace(one, jobs=tuple(job for job in one.jobs if job.name != name))
+        for one in run.attempts
+    )
+    return msgspec.structs.replace(run, attempts=attempts)
 
 
 @pytest.fixture
@@ -185,3 +196,17 @@ def test_the_embedded_texts_are_the_base_s(request_for, actors):
     assert "sample-ledger" in decision.embedded["tables"]
     assert decision.embedded["quarantine"] is None
     assert json.loads(decision.embedded["baseline"])["lanes"]
+
+
+def test_a_check_of_another_name_is_told(request_for, actors):
+    """The policy's name is what the forge must show; a note, because the forge alone requires it."""
+    decision, _ = decided(*request_for(), "1")
+    assert "check-not-shown" not in [note.code for note in decision.notes]
+    stage = tricks.index(
+        actors,
+        lambda index: msgspec.structs.replace(
+            index, runs=tuple(without_job(run, "truegreen") for run in index.runs)
+        ),
+    )
+    decision, _ = decided(*request_for(stage), "1")
+    assert (Word.ADMIT, True) == (decision.word, "check-not-shown" in [note.code for note in decision.notes])

@@ -89,7 +89,8 @@ def in_run_of(lane: Lane, facts: EventFacts, index: RunIndex | None) -> EventFac
 
 def job(name: str, *, started_at: str = STARTED_AT, conclusion: str | None = "success", **more: Any) -> Job:
     """One job of the run index."""
-    return Job(name=name, status="completed", conclusion=conclusion, started_at=started_at, **more)
+    said: dict[str, Any] = {"status": "completed", **more}
+    return Job(name=name, conclusion=conclusion, started_at=started_at, **said)
 
 
 def attempt(
