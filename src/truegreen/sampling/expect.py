@@ -276,7 +276,7 @@ def _in_range(low: float | None, high: float | None, where: str, value: Any) -> 
         yield Reason(code="not-a-number", where=where, detail=f"a number was asked, got {_kind(value)}")
     elif (low is not None and value < low) or (high is not None and value > high):
         asked = f"{'' if low is None else low} to {'' if high is None else high}"
-        yield Reason(code="out-of-range", where=where, detail=f"{asked} was asked, got {value}")
+        yield Reason(code="out-of-range", where=where, detail=f"{asked} was asked, got {str(value)[:40]}")
 
 
 def _is_listed(value: Any, values: tuple[Any, ...]) -> bool:
@@ -308,7 +308,7 @@ def _kind(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return f"the number {value}"
+            return f"the number {str(value)[:40]}"
         case str():
             return f"the text {quoted(value, 40)}"
         case list():

@@ -37,7 +37,14 @@ JSON = {"format": "json", "required_keys": ["label"]}
         ('{"label": NaN}', [("not-json", "")]),
         ('{"label": "x", "in": [[-Infinity]]}', [("not-json", "")]),
         ('{"label": 1e999}', [("number-out-of-range", "")]),
-        ('{"label": 123456789012345678901234567890}', [("number-out-of-range", "")]),
+        ('{"label": 1e-999}', [("number-out-of-range", "")]),
+        ('{"label": ' + "9" * 1001 + "}", [("number-out-of-range", "")]),
+        ('{"label": 123456789012345678901234567890}', []),
+        ('{"label": 9007199254740993, "in": {"a": 1, "a": 2}}', [("duplicate-key", "")]),
+        ('{"label": 9007199254740993, "in": NaN}', [("not-json", "")]),
+        ('{"label": 9007199254740993, "in": }', [("not-json", "")]),
+        ('{"label": 9007199254740993, "in": "\\ud800"}', [("not-utf8", "")]),
+        ('{"label": 9007199254740993.0, "in": 0e9, "x": 2.5}', []),
         ('```json\n{"label": "x"}\n```', [("not-json", "")]),
         ('Here you are: {"label": "x"}', [("not-json", "")]),
         ('{"label": "x"} {"label": "y"}', [("not-json", "")]),
@@ -386,3 +393,19 @@ def test_any_answer_gets_a_judgement(output, ended):
     judgement = judged(expect, output, finish_reason=ended)
     assert (judgement.outcome == "passed") is (judgement.reasons == ())
     assert all(len(one.detail) < 500 for one in judgement.reasons)
+
+
+def test_large_integers_are_compared_exactly():
+    """2**53 and 2**53 + 1 are two numbers, in lists, ranges and schemas."""
+    assert [("not-listed", "n")] == codes({"enum": {"n": [2**53]}}, '{"n": 9007199254740993}')
+    assert [] == codes({"enum": {"n": [2**53 + 1]}}, '{"n": 9007199254740993}')
+    assert [("out-of-range", "n")] == codes({"number_range": {"n": [0, 2**53]}}, '{"n": 9007199254740993}')
+    schema = {"properties": {"n": {"maximum": 9007199254740991}}}
+    assert [("schema-violation", "n")] == codes({"json_schema": schema}, '{"n": 9007199254740993}')
+
+
+def test_a_reason_is_short_whatever_the_number():
+    """A number of a thousand digits does not flood the ledger."""
+    for expect in ({"enum": {"n": [1]}}, {"number_range": {"n": [0, 1]}}, {"max_items_per_key": 1}):
+        (reason,) = judged(expect, '{"n": ' + "9" * 1000 + "}").reasons
+        assert len(reason.detail) < 200
