@@ -7,7 +7,6 @@ import io
 import json
 import re
 import zipfile
-from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -42,12 +41,14 @@ def rules_without(*names):
         return tuple(check for check in checks if check.__name__ not in gone)
 
     kinds = {
-        name: replace(kind, judge=trusting if "recount" in gone else partial(judge, checks=kept(LANE)))
+        name: msgspec.structs.replace(
+            kind, judge=trusting if "recount" in gone else partial(judge, checks=kept(LANE))
+        )
         if kind.judge is judge
         else kind
         for name, kind in RULES.kinds.items()
     }
-    return replace(
+    return msgspec.structs.replace(
         RULES,
         kinds=kinds,
         verify=kept(VERIFY),

@@ -14,7 +14,8 @@ whether harness and code changed together. What it leaves: records, to ``verify`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from truegreen.core.baseline import Baseline, Removed, read_baseline, read_removed
 from truegreen.core.decision import Cause
@@ -33,8 +34,7 @@ from truegreen.gate.model import Kind
 from truegreen.quarantine.live import Limits, Live, live, reading
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate was asked to decide on, as values."""
 
     facts: EventFacts
@@ -55,8 +55,7 @@ class Asked:
     """The working copy's policy when it is asked for in place of the base's."""
 
 
-@dataclass(kw_only=True)
-class Bound:
+class Bound(msgspec.Struct, kw_only=True):
     """What binding found."""
 
     ground: Ground | None
@@ -69,11 +68,11 @@ class Bound:
     """Fetched tip of the base branch; empty when it cannot be found."""
     head_tree: str
     """Tree of the head; empty when it cannot be found."""
-    causes: list[Cause] = field(default_factory=list)
+    causes: list[Cause] = msgspec.field(default_factory=list)
     """Holds and blocks."""
-    notes: list[Cause] = field(default_factory=list)
+    notes: list[Cause] = msgspec.field(default_factory=list)
     """Disclosures."""
-    texts: dict[str, str | None] = field(default_factory=dict)
+    texts: dict[str, str | None] = msgspec.field(default_factory=dict)
     """Texts that the decision embeds, by name."""
 
     def hold(self, code: str, **facts: str | int) -> None:
@@ -113,8 +112,7 @@ def bind(
     return bound
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The event with the policies and files that it meets."""
 
     asked: Asked

@@ -17,7 +17,8 @@ the records say, to ``decide``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from truegreen.core.decision import Cause, Member
 from truegreen.core.outcome import Word
@@ -130,8 +131,7 @@ CHECKS: tuple[PlaceCheck, ...] = (*GENERAL_CHECKS, *POOL_CHECKS, *EXACT_CHECKS)
 """Every check of one lane's part, in order."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completed:
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
     """One lane's evidence and what completeness says of it."""
 
     evidence: LaneEvidence

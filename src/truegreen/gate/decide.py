@@ -15,8 +15,9 @@ the line, to ``report``; printing, to the doors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from truegreen.core.decision import SCHEMA, About, Cause, Decision, LaneRow, SeenFile
 from truegreen.core.digest import sha256_of
@@ -44,8 +45,7 @@ REFUSED = {"evidence-missing": "evidence-missing"}
 """Refusals of the intake with a reason code of their own."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The tables and checks that the flow runs by; tests take some away."""
 
     kinds: Mapping[str, Kind]

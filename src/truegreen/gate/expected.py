@@ -15,7 +15,8 @@ its record, to ``complete``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.index import Attempt, Job, Run
@@ -25,8 +26,7 @@ from truegreen.gate.ground import Ground, Unreachable
 from truegreen.gate.model import Kind
 
 
-@dataclass(frozen=True, kw_only=True)
-class Started:
+class Started(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt in which the lane's job began."""
 
     run: Run
@@ -47,8 +47,7 @@ class Started:
         return any(artifact.name == asked for artifact in self.attempt.artifacts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """The members of one lane's part."""
 
     lane: Lane

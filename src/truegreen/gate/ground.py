@@ -11,7 +11,7 @@ records, to ``verify``; the expected set, to ``complete``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from truegreen.core.baseline import Baseline, Removed, read_baseline
 from truegreen.core.digest import Sha256
@@ -34,8 +34,7 @@ class Unreachable(Exception):  # noqa: N818 - an answer that the flow turns into
         self.facts = facts
 
 
-@dataclass(kw_only=True)
-class Ground:
+class Ground(msgspec.Struct, kw_only=True):
     """The gate's own knowledge for one decision."""
 
     facts: EventFacts
@@ -56,12 +55,12 @@ class Ground:
     """The clock, read once."""
     removed: tuple[Removed, ...] = ()
     """Removals that the head announces."""
-    quarantine: Live = field(default_factory=lambda: Live(entries={}, causes=(), notes=()))
+    quarantine: Live = msgspec.field(default_factory=lambda: Live(entries={}, causes=(), notes=()))
     """The quarantine as it counts now."""
-    _trees: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    _digests: dict[tuple[str, str], LaneDigests] = field(default_factory=dict)
-    _entries: dict[str, tuple[TreeEntry, ...]] = field(default_factory=dict)
-    _blobs: dict[str, Sha256] = field(default_factory=dict)
+    _trees: dict[tuple[str, str, str], str] = msgspec.field(default_factory=dict)
+    _digests: dict[tuple[str, str], LaneDigests] = msgspec.field(default_factory=dict)
+    _entries: dict[str, tuple[TreeEntry, ...]] = msgspec.field(default_factory=dict)
+    _blobs: dict[str, Sha256] = msgspec.field(default_factory=dict)
 
     def tested_tree(self, lane: Lane, head: str, base: str) -> str:
         """The tree that ``lane`` tests for this head and base.

@@ -14,7 +14,8 @@ What it decides: holds about what judges and which cases there are. What it leav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from truegreen.core.baseline import Baseline, LaneBaseline
 from truegreen.core.decision import Cause
@@ -30,8 +31,7 @@ SHOWN_IDS = 3
 """Ids that a cause names; the count says how many there are."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
+class View(msgspec.Struct, frozen=True, kw_only=True):
     """One lane's newest ledger with what it is compared to."""
 
     evidence: LaneEvidence

@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from truegreen.core.decision import Cause, LaneRow
 from truegreen.core.digest import Sha256
@@ -22,8 +23,7 @@ Standing = Literal["blocked", "refused", "stale", "note"]
 AttemptRule = Literal["pool", "exact", "carry-over"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Why a record does not count."""
 
     code: str
@@ -31,7 +31,7 @@ class Finding:
     standing: Standing
     """``blocked``: contradictory, foreign or forged; ``refused``: the reader refuses the bytes, which holds
     even beside a full set; ``stale``: satisfies nothing, a note beside a full set; ``note``: no weight."""
-    facts: Mapping[str, str | int] = field(default_factory=dict)
+    facts: Mapping[str, str | int] = msgspec.field(default_factory=dict)
     """Values for the catalogue's sentence."""
 
     @property
@@ -40,8 +40,7 @@ class Finding:
         return {"blocked": Word.BLOCK, "refused": Word.HOLD, "stale": Word.HOLD, "note": None}[self.standing]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claims:
+class Claims(msgspec.Struct, frozen=True, kw_only=True):
     """What a record's body says about the inputs that it was made from."""
 
     policy: Sha256
@@ -56,8 +55,7 @@ class Claims:
     """Components of the subject digest."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """One record that could be read, with its lane and kind."""
 
     container: str
@@ -87,8 +85,7 @@ class Candidate:
         return self.kind.claims(self.body)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LaneEvidence:
+class LaneEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """The accepted records that speak for one lane."""
 
     lane: Lane
@@ -103,8 +100,7 @@ class LaneEvidence:
     """Whether every member of the expected set is accounted for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """A lane's row with the causes and notes that its own records give."""
 
     row: LaneRow
@@ -115,8 +111,7 @@ class Judged:
     """Disclosures."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One record kind."""
 
     name: str
@@ -145,8 +140,7 @@ class Kind:
     """Content of the decision table that the kind judges by, for the decision to embed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link:
+class Link(msgspec.Struct, frozen=True, kw_only=True):
     """One earlier attempt as a pooling record names it."""
 
     run_id: int

@@ -7,7 +7,8 @@ What it decides: which record belongs to which attempt. What it leaves: what tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from truegreen.core.decision import Cause, Member
 from truegreen.core.index import LOST
@@ -17,8 +18,7 @@ from truegreen.gate.expected import Expected, Started
 from truegreen.gate.model import Candidate, Finding, Kind, Link
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The part, its members and its records."""
 
     lane: Lane

@@ -15,7 +15,8 @@ What it decides: for each evidence file, one standing. What it leaves: whether e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from truegreen.core.decision import SeenFile
 from truegreen.core.digest import Sha256, sha256_of
@@ -56,8 +57,7 @@ CHECKS: tuple[Check, ...] = (
 """Every check of one record, in order: what is foreign or denies its run blocks, whatever else it is."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verified:
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """What verify made of the evidence."""
 
     accepted: tuple[Candidate, ...]
@@ -117,7 +117,7 @@ def _first(candidate: Candidate | None, ground: Ground, checks: tuple[Check, ...
         return None
     finding = next((found for check in checks if (found := check(candidate, ground))), None)
     if finding is not None and candidate.lane.role == "advisory":
-        return replace(finding, standing="note")
+        return msgspec.structs.replace(finding, standing="note")
     return finding
 
 

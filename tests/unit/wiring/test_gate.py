@@ -3,7 +3,6 @@
 
 import json
 import os
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -56,7 +55,7 @@ def request_for(actors, tmp_path, monkeypatch):
             bundle=tmp_path / "bundle.json",
             decision=tmp_path / "decision.truegreen.json",
         )
-        return replace(asked, **more), PATH | github_event(stage.facts, tmp_path)
+        return msgspec.structs.replace(asked, **more), PATH | github_event(stage.facts, tmp_path)
 
     return made
 
@@ -149,7 +148,7 @@ def test_one_lane_alone_is_never_an_admit(request_for):
     decision, _ = decided(request, environment, "1")
     assert decision.line.startswith("HOLDS ")
     with pytest.raises(UsageProblem) as caught:
-        decided(replace(request, only_lane="nobody"), environment, "1")
+        decided(msgspec.structs.replace(request, only_lane="nobody"), environment, "1")
     assert "unknown-lane-asked" == caught.value.code
 
 
