@@ -28,6 +28,14 @@ ELSEWHERE: dict[str, str] = {
     "gate/verify_binding.py": WAYS,
     "gate/verify_inputs.py": WAYS,
     "gate/local.py": WAYS,
+    "pytest_plugin/fork_worker.py": "tests/unit/pytest_plugin/test_fork_host.py runs it in forks",
+    "pytest_plugin/hooks.py": "tests/unit/pytest_plugin/test_case_item.py answers through it",
+    "pytest_plugin/mixed_host.py": "tests/unit/pytest_plugin/test_async_host.py and tests/unit/wiring/test_sample.py",
+    "pytest_plugin/plain_run.py": "tests/unit/pytest_plugin/test_plugin.py starts plain runs",
+    "pytest_plugin/question.py": "shapes without code",
+    "pytest_plugin/xdist_worker.py": "tests/unit/pytest_plugin/test_xdist_host.py runs it in workers",
+    "sampling/engines/messages.py": "shapes without code; tests/unit/sampling/engines/test_channel.py sends them",
+    "wiring/sample_suite.py": "tests/unit/wiring/test_sample.py starts it with every engine",
     "wiring/rehearsal/honest.py": WAYS,
     "wiring/rehearsal/chains.py": WAYS,
     "wiring/rehearsal/events.py": WAYS,
@@ -42,7 +50,6 @@ ELSEWHERE: dict[str, str] = {
     "wiring/fake_endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "observer/passage.py": "tests/unit/observer/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
-    "sampling/ledger.py": "shapes without rules; counted again by tests/unit/sampling/test_recount.py",
 }
 """Modules without a test file of their own, and where they are tested."""
 

@@ -48,6 +48,27 @@ def endpoint(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
+def sampling(folder: Path) -> dict[str, str]:
+    """The repository of the page about sampling, as its blocks stand there."""
+    page = (ROOT / "docs" / "how-to-sample.md").read_text(encoding="utf-8")
+    for name in (
+        "tests/llm/test_tone.py",
+        "tests/llm/cases/changelog.yaml",
+        "truegreen.toml",
+        "scenario.toml",
+    ):
+        block = page.partition(f"`{name}`:\n\n```")[2].partition("\n")[2].partition("```")[0]
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(block, encoding="utf-8")
+    (folder / "prompts").mkdir()
+    (folder / "prompts" / "summarize.md").write_text("Sort the changelog.\n", encoding="utf-8")
+    (folder / "tests" / "llm" / "cases" / "changelog.txt").write_text("dark mode\n", encoding="utf-8")
+    (folder / ".gitignore").write_text("artifacts/\nendpoint.log\nready.json\n", encoding="utf-8")
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "cases"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+    return {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
 def policy(folder: Path) -> dict[str, str]:
     """A repository whose branch main holds the shortest policy, committed, and one that is wrong beside it."""
     text = 'schema = "truegreen/policy/v1"\n\n[lanes.model-tests]\ntests = "tests/llm"\n'
@@ -104,6 +125,7 @@ SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
     "empty": empty,
     "checkout": checkout,
     "endpoint": endpoint,
+    "sampling": sampling,
     "policy": policy,
     "quarantine": quarantine,
     "decision": decision,

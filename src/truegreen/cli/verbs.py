@@ -60,6 +60,7 @@ MODULE_OF_VERB: Final[dict[str, str]] = {
     "policy": "truegreen.cli.policy:policy",
     "quarantine": "truegreen.cli.quarantine:quarantine",
     "run-index": "truegreen.cli.run_index:run_index",
+    "sample": "truegreen.cli.sample:sample",
     "why": "truegreen.cli.why:why",
 }
 """Name of a built verb to ``module:attribute``."""

@@ -7,12 +7,13 @@ adapter (in a slice) and a simulator (beside the tests of the port) that passes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from truegreen.core.digest import Sha256
+from truegreen.core.exchange import Exchange
 from truegreen.core.index import RunIndex
 
 
@@ -100,4 +101,23 @@ class ForgePort(Protocol):
 
         Raises: ReachProblem ``forge-unreachable`` or ``forge-refused``.
         """
+        ...
+
+
+class WirePort(Protocol):
+    """What stands between the tests and the endpoint, and only observes."""
+
+    def watch(self, pid: int) -> None:
+        """Count a process among those that a request without a token may come from."""
+        ...
+
+    def settle(self, tokens: Collection[str], pids: Collection[int], limit_s: float) -> tuple[Exchange, ...]:
+        """The exchanges of these tokens, and those without a token of these processes, once none is under way.
+
+        After ``limit_s`` seconds those that have ended.
+        """
+        ...
+
+    def count(self) -> int:
+        """How many requests have arrived, ended or not."""
         ...

@@ -175,10 +175,11 @@ class Scheduler:
         """Whether a case still wants samples, started or not."""
         return any(state.walk.is_open for state in self._cases.values())
 
-    def starts(self) -> tuple[Start, ...]:
-        """Everything to start now, in order; it counts as in flight from here on."""
+    def starts(self, most: int | None = None) -> tuple[Start, ...]:
+        """Everything to start now, in order, at most ``most``; it counts as in flight from here on."""
         started: list[Start] = []
         free = 0 if self._stopped else self._slots - self.in_flight
+        free = free if most is None else min(free, most)
         while len(started) < free:
             case = max(self._wants, key=self._wants.__getitem__, default=None)
             if case is None or not self._wants[case]:

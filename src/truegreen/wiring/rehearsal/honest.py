@@ -181,7 +181,9 @@ def _runs(setting: Setting, head: str) -> Iterator[Run]:
     for number, workflow in enumerate(workflows):
         lanes = [cast.lane for cast in setting.casts if cast.lane.workflow == workflow]
         jobs = tuple(on.job(name) for name in dict.fromkeys(on.job_of(lane) for lane in lanes))
-        if workflow == setting.policy.check.workflow and setting.policy.check.name not in {j.name for j in jobs}:
+        if workflow == setting.policy.check.workflow and setting.policy.check.name not in {
+            j.name for j in jobs
+        }:
             jobs += (on.job(setting.policy.check.name, status="in_progress", conclusion=None),)
         left = tuple(artifact_name(lane.name, "all", 1) for lane in lanes)
         yield on.run(on.RUN_ID + number, head, (on.attempt(1, jobs, left),), workflow=workflow)
