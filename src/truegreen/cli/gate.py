@@ -82,10 +82,10 @@ def gate(  # noqa: PLR0913 - one parameter an option
     """
     if context.invoked_subcommand is not None:
         return Exit.DONE
-    refuse_code_of_the_change(Path(), environment())
-    if replay is not None:
+    if replay is not None:  # reads one file: there is no repository under test
         made, record = wiring.replayed(replay, version())
     else:
+        refuse_code_of_the_change(Path(), environment())
         request = wiring.Request(
             evidence=evidence,
             repository=repository,

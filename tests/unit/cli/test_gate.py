@@ -5,9 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import truegreen
 from factories.github_event import github_event
 from truegreen.wiring.rehearsal import tricks
 from truegreen.wiring.rehearsal.honest import honest
@@ -101,6 +103,20 @@ def test_a_bundle_is_replayed_without_clone_and_evidence(actors, gate, tmp_path)
     command = [sys.executable, "-I", "-m", "truegreen", "gate", "--replay", tmp_path / "bundle.json"]
     again = subprocess.run(command, env=PATH, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (made.returncode, made.stdout) == (again.returncode, again.stdout)
+
+
+def test_a_bundle_can_be_replayed_inside_of_the_repository_that_holds_truegreen(actors, gate, tmp_path):
+    """Where a decision would be refused because the code in use is tracked there, a replay judges nothing there."""
+    gate(actors.stage, "--bundle", tmp_path / "bundle.json")
+    command = [sys.executable, "-I", "-m", "truegreen", "gate"]
+    source = Path(truegreen.__file__).parents[2]
+    told = [
+        subprocess.run(
+            [*command, *more], env=PATH, cwd=source, capture_output=True, text=True, check=False
+        ).returncode
+        for more in (["--replay", tmp_path / "bundle.json"], ["--subject-from", "git"])
+    ]
+    assert [0, 1] == told
 
 
 def test_a_policy_that_cannot_be_read_is_a_configuration_error(actors, gate):
