@@ -95,7 +95,7 @@ def read_chain(request: SampleRequest, ground: SampleGround, rule: Rule) -> Chai
         links=links,
         samples=_joined(links, rule),
         planned=_planned(links, records),
-        j=_sequence(ground, gate),
+        j=_sequence(ground, gate, links),
     )
 
 
@@ -228,11 +228,13 @@ def _planned(links: Iterable[Link], records: Mapping[Attempt, Earlier]) -> froze
     return frozenset(case_id for one in pooled if one is not None for case_id in one.body.planned)
 
 
-def _sequence(ground: SampleGround, gate: Ground) -> int | None:
+def _sequence(ground: SampleGround, gate: Ground, links: Iterable[Link]) -> int | None:
+    """The sequence number; every attempt that left nothing has spent one, as the gate counts it."""
     try:
-        return sequence_number(ground.lane, ground.subject.base_sha, gate)
+        fresh = sequence_number(ground.lane, ground.subject.base_sha, gate)
     except Unreachable:
         return None
+    return fresh + sum(1 for link in links if link.standing == "left-none")
 
 
 def _attempt(one: Started) -> Attempt:

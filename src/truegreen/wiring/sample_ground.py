@@ -4,7 +4,9 @@
 What it decides: which policy and lane apply, and what the record will say that was tested. What it leaves:
 taking samples, to ``sample``.
 
-- The policy is the working folder's: the gate applies the base's and says where the two differ.
+- For a forge's event the policy is the one of the base's fetched tip, as the gate reads it: a change to the
+  policy lands by itself, and is judged by the policy that it changes. At home, and while the base has none, it
+  is the working folder's.
 - Without a policy, paths on the command line are a lane of their own with every default.
 - The tree is that of the files as they lie there before the first sample; if they have changed by the last one,
   the samples are about no tree.
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truegreen.core.baseline import Baseline, LaneBaseline, read_baseline
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.file_names import nfc
 from truegreen.core.lane_digests import LaneDigests, blobs_to_digest, lane_digests
@@ -81,9 +83,9 @@ def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping
     if git.root is None:
         raise UsageProblem("no-working-folder", "a bare clone has no working folder to test")
     paths = tuple(from_root(path, request.cwd, git.root) for path in request.paths)
-    policy = _policy(git.root, paths)
-    lane = lane_of(policy, request.lane)
     facts = event_facts(request.subject_from, request.base, git, environment)
+    policy = _policy_of_base(git, facts) or _policy(git.root, paths)
+    lane = lane_of(policy, request.lane)
     copy = working_copy(git, untracked=facts.local)
     entries = git.entries(copy.tree)
     baseline = _baseline(git, entries)
@@ -137,6 +139,27 @@ def from_root(path: str, cwd: Path, root: Path) -> str:
     if not full.exists() or not full.is_relative_to(root.resolve()):
         raise UsageProblem("no-such-path", f"{path[:200]!r} is no file or folder below {root}")
     return nfc(full.relative_to(root.resolve()).as_posix())
+
+
+def _policy_of_base(git: GitRepository, facts: EventFacts) -> Policy | None:
+    """The policy at the base's fetched tip; None at home and while the base has none.
+
+    Raises: ReachProblem ``missing-object`` if the clone has no such branch; UsageProblem for a bad policy.
+    """
+    if facts.local:
+        return None
+    names = (f"refs/remotes/origin/{facts.base_ref}", f"refs/heads/{facts.base_ref}")
+    tip = next((found for name in names if (found := git.resolve(name)) is not None), None)
+    if tip is None:
+        raise ReachProblem(
+            "missing-object",
+            f"the clone has no branch {facts.base_ref!r}, whose policy says what is sampled",
+            hint="check out with fetch-depth: 0",
+        )
+    entry = next((one for one in git.entries(git.tree_of(tip)) if one.path == POLICY_FILE), None)
+    if entry is None:
+        return None
+    return read_policy(git.blob(entry.oid), kinds=RULES.facts(), name=f"{facts.base_ref}:{POLICY_FILE}")
 
 
 def _policy(root: Path, paths: tuple[str, ...]) -> Policy:

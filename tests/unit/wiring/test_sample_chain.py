@@ -201,6 +201,7 @@ def test_an_undecided_case_is_continued_by_number(pull_request):
     policy.write_text(policy.read_text() + "max_calls = 3\n")
     pull_request.push(None)
     git(pull_request.root, "commit", "--quiet", "--all", "--message", "cap")
+    git(pull_request.root, "branch", "--force", "main", "HEAD")
     pull_request.heads[-1] = git(pull_request.root, "rev-parse", "HEAD")
     first = pull_request.sample(1, 1, slots=1)
     second = pull_request.sample(1, 2, slots=1)
@@ -211,6 +212,18 @@ def test_an_undecided_case_is_continued_by_number(pull_request):
     }
     assert all(told == list(range(1, len(told) + 1)) for told in numbers.values())
     assert 6 == sum(len(told) for told in numbers.values())
+
+
+def test_the_policy_is_the_one_of_the_base(pull_request):
+    """A change to the policy lands by itself, and is judged by the policy that it changes."""
+    before = pull_request.sample(1, 1)
+    policy = pull_request.root / "truegreen.toml"
+    policy.write_text(policy.read_text() + "max_calls = 1\n")
+    git(pull_request.root, "commit", "--quiet", "--all", "--message", "a weaker policy")
+    pull_request.push(None)
+    after = pull_request.sample(2, 1)
+    assert before.policy_digest == after.policy_digest
+    assert "measured" == after.ended
 
 
 def test_an_empty_commit_goes_on_and_another_prompt_is_a_sequence_of_its_own(pull_request):
@@ -226,10 +239,11 @@ def test_an_empty_commit_goes_on_and_another_prompt_is_a_sequence_of_its_own(pul
 
 
 def test_an_attempt_that_left_nothing_is_named_so(pull_request):
-    """Its complete list of artifacts has none of the lane."""
+    """Its complete list of artifacts has none of the lane; it has spent a sequence, as the gate counts it."""
     pull_request.begin(1, 1, conclusion="failure", artifacts=False)
     body = pull_request.sample(1, 2)
     assert [("left-none", None)] == [(link.standing, link.digest) for link in body.chain]
+    assert 2 == body.rule.j
 
 
 @pytest.mark.parametrize(
