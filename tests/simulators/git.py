@@ -52,6 +52,10 @@ class SimulatedGit:
             return ref
         return self.branches.get("main" if ref == "HEAD" else ref.removeprefix("refs/heads/"))
 
+    def fetched_tip(self, branch: str) -> str | None:
+        """The branch, which nobody else moves here."""
+        return self.branches.get(branch)
+
     def tree_of(self, commit: str) -> str:
         """Tree id of a commit."""
         return self._commit(commit)[0]

@@ -56,6 +56,10 @@ class GitPort(Protocol):
         """Commit id of a branch or revision, or None if there is no such name."""
         ...
 
+    def fetched_tip(self, branch: str) -> str | None:
+        """Commit id of a branch as it was fetched last: of ``origin``'s if it is there, else of the clone's own."""
+        ...
+
     def tree_of(self, commit: str) -> str:
         """Tree id of a commit."""
         ...

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import ReachProblem
@@ -25,10 +28,20 @@ from truegreen.core.ports import MergedTree, TreeEntry
 from truegreen.core.quoted import quoted
 from truegreen.core.subject import is_object_id
 from truegreen.forges.git_objects import ObjectReader
-from truegreen.forges.git_process import FULL_HISTORY, TIME_LIMIT_S, GitProcess, find_git_dir, missing
+from truegreen.forges.git_process import FULL_HISTORY, TIME_LIMIT_S, GitProcess, find_git_dir
+from truegreen.forges.git_trees import TreeReader
 
 _REVISION = re.compile(r"(?P<name>[^~^:?*\[\\\s\x00-\x20\x7f]+)(?P<steps>(?:[~^][0-9]*)*)")
 _UNRELATED = "unrelated histories"
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a commit."""
+
+    tree: str
+    """Id of its tree."""
+    parents: tuple[str, ...]
+    """Ids of its parents, in order."""
 
 
 class GitRepository:
@@ -44,6 +57,8 @@ class GitRepository:
         git_dir, self.root = find_git_dir(Path(path))
         self.process = GitProcess(git_dir, environment, time_limit_s=time_limit_s)
         self._objects = ObjectReader(self.process)
+        self._trees = TreeReader(self._objects)
+        self._headers: dict[str, _Header] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -83,19 +98,25 @@ class GitRepository:
         )
         return out.decode().strip() if code == 0 else None
 
+    def fetched_tip(self, branch: str) -> str | None:
+        """Commit id of a branch of ``origin`` as it was fetched last, else of the clone's own of that name, or None."""
+        found = _REVISION.fullmatch(branch)
+        if found is None or found["steps"]:
+            return None
+        tip = self._first_reference(f"refs/remotes/origin/{branch}", f"refs/heads/{branch}")
+        return None if tip is None else self._commit(tip)
+
     def tree_of(self, commit: str) -> str:
         """Tree id of a commit."""
-        return self._header(commit, b"tree")[0]
+        return self._header(commit).tree
 
     def parents(self, commit: str) -> tuple[str, ...]:
         """Parents of a commit in order, as the commit itself names them, also where the clone is cut."""
-        return self._header(commit, b"parent")
+        return self._header(commit).parents
 
     def entries(self, tree: str) -> tuple[TreeEntry, ...]:
         """All files of a tree, recursively, in git's order."""
-        self._objects.content(_whole(tree), "tree")
-        _, out = self.process.run("ls-tree", "-r", "-z", "--full-tree", tree)
-        return tuple(map(_entry, out.split(b"\0")[:-1]))
+        return self._trees.files(_whole(tree))
 
     def blob(self, oid: str) -> bytes:
         """Content of a blob."""
@@ -131,6 +152,8 @@ class GitRepository:
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether ``older`` is ``newer`` or one of its ancestors."""
         self._need_history(older, newer)
+        if older == newer:
+            return True
         code, _ = self.process.run("merge-base", "--is-ancestor", older, newer, accepted=(0, 1))
         return code == 0
 
@@ -158,23 +181,24 @@ class GitRepository:
         own, remote = f"refs/heads/{name}", f"refs/remotes/origin/{name}"
         preferred = (remote, own) if self.root else (own, remote)
         asked = (name,) if name.startswith("refs/") else (*preferred, f"refs/remotes/{name}")
-        listed = self.process.ask_clone("for-each-ref", "--format=%(objectname) %(refname)", *asked)
+        return self._first_reference(*asked)
+
+    def _first_reference(self, *names: str) -> str | None:
+        """What the first of these whole names stands for that is there."""
+        listed = self.process.ask_clone("for-each-ref", "--format=%(objectname) %(refname)", *names)
         ids = {refname: oid for oid, _, refname in (line.partition(" ") for line in listed.splitlines())}
-        return next((ids[candidate] for candidate in asked if candidate in ids), None)
+        return next((ids[name] for name in names if name in ids), None)
 
     def _commit(self, oid: str) -> str:
         """The commit itself, or the one that an annotated tag names."""
-        asked = f"{oid}^{{commit}}"
-        _, out = self.process.run("cat-file", "--batch-check=%(objectname)", feed=f"{asked}\n".encode())
-        found = out.decode().strip()
-        if not is_object_id(found):
-            raise missing(f"commit {oid}")
+        found, content = self._objects.commit(oid)
+        self._headers[found] = _header(found, content)
         return found
 
-    def _header(self, commit: str, name: bytes) -> tuple[str, ...]:
-        head, _, _ = self._objects.content(_whole(commit), "commit").partition(b"\n\n")
-        rows = (line.partition(b" ") for line in head.split(b"\n"))
-        return tuple(value.decode() for key, _, value in rows if key == name)
+    def _header(self, commit: str) -> _Header:
+        if commit not in self._headers:  # a commit never changes
+            self._headers[commit] = _header(commit, self._objects.content(_whole(commit), "commit"))
+        return self._headers[commit]
 
     def _need_history(self, *commits: str) -> None:
         if self.process.is_shallow:
@@ -182,7 +206,7 @@ class GitRepository:
                 "missing-object", "the clone is shallow, its whole history is asked", hint=FULL_HISTORY
             )
         for commit in commits:
-            self._objects.content(_whole(commit), "commit")
+            self._header(commit)
 
 
 def _whole(oid: str) -> str:
@@ -191,7 +215,14 @@ def _whole(oid: str) -> str:
     return oid
 
 
-def _entry(row: bytes) -> TreeEntry:
-    facts, _, name = row.partition(b"\t")
-    mode, _, oid = facts.decode().split(" ")
-    return TreeEntry(path=file_name_text(name), mode=mode, oid=oid)
+def _header(commit: str, content: bytes) -> _Header:
+    first, *rest = content.partition(b"\n\n")[0].decode("latin-1").split("\n")
+    parents = [
+        line.removeprefix("parent ") for line in takewhile(lambda line: line.startswith("parent "), rest)
+    ]
+    tree = first.removeprefix("tree ")
+    if tree == first or not all(map(is_object_id, (tree, *parents))):
+        raise ReachProblem(
+            "git-failed", f"the commit {commit} is malformed: it starts with {quoted(first, 60)}"
+        )
+    return _Header(tree=tree, parents=tuple(parents))

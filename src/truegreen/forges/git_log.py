@@ -54,6 +54,9 @@ class _Recorder:
     def resolve(self, ref: str) -> str | None:
         return self._noted(f"resolve {ref}", lambda: self._git.resolve(ref))
 
+    def fetched_tip(self, branch: str) -> str | None:
+        return self._noted(f"fetched_tip {branch}", lambda: self._git.fetched_tip(branch))
+
     def tree_of(self, commit: str) -> str:
         return self._noted(f"tree_of {commit}", lambda: self._git.tree_of(commit))
 
@@ -111,6 +114,9 @@ class _Player:
 
     def resolve(self, ref: str) -> str | None:
         return self._read(f"resolve {ref}", str | None)  # type: ignore[arg-type] # a union is a type to msgspec
+
+    def fetched_tip(self, branch: str) -> str | None:
+        return self._read(f"fetched_tip {branch}", str | None)  # type: ignore[arg-type] # as in resolve
 
     def tree_of(self, commit: str) -> str:
         return self._read(f"tree_of {commit}", str)

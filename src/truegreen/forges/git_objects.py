@@ -24,7 +24,8 @@ from typing import IO
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import ReachProblem
 from truegreen.core.quoted import quoted
-from truegreen.forges.git_process import GitProcess, failure, missing, timed_out
+from truegreen.core.subject import is_object_id
+from truegreen.forges.git_process import GitProcess, failure, missing, not_started, timed_out
 
 WINDOW = 400
 """Open questions; with 64 digits and a line end each that is 26 kB, less than a pipe holds (64 KiB on Linux)."""
@@ -32,15 +33,17 @@ MOST_READ = 128 * 1024 * 1024
 """Bytes of one object that is held whole; forges accept no larger files, and a small pack can hold any number of zeros."""
 CHUNK = 1 << 18
 """Bytes read at once."""
+_PEELED = "^{commit}"  # behind an id: the commit that it leads to (gitrevisions)
 
 
 class ObjectReader:
-    """A ``cat-file --batch`` process that is started when first asked."""
+    """A ``cat-file --batch`` process, started at once: it gets ready while others work, and again after a problem."""
 
     def __init__(self, git: GitProcess) -> None:
+        """Raises: ReachProblem ``git-failed`` if the program cannot be started."""
         self._git = git
-        self._process: subprocess.Popen[bytes] | None = None
         self._pending = bytearray()
+        self._process: subprocess.Popen[bytes] | None = self._start()
 
     def close(self) -> None:
         """End the process."""
@@ -55,9 +58,28 @@ class ObjectReader:
 
         Raises: ReachProblem ``missing-object``, ``object-too-large`` or ``git-failed``.
         """
-        parts: list[bytes] = []
-        self._converse([oid], kind, lambda _oid: parts.append, MOST_READ)
-        return b"".join(parts)
+        return self.contents([oid], kind)[oid]
+
+    def contents(self, oids: Iterable[str], kind: str) -> dict[str, bytes]:
+        """The contents of objects of that kind, by id.
+
+        Raises: as ``content``.
+        """
+        parts: dict[str, list[bytes]] = {}
+
+        def begin(oid: str) -> Callable[[bytes], object]:
+            parts[oid] = []
+            return parts[oid].append
+
+        self._converse(list(dict.fromkeys(oids)), kind, begin, MOST_READ)
+        return {oid: b"".join(pieces) for oid, pieces in parts.items()}
+
+    def commit(self, oid: str) -> tuple[str, bytes]:
+        """Id and content of the commit that ``oid`` names, itself or through annotated tags.
+
+        Raises: as ``content``.
+        """
+        return next(iter(self.contents([f"{oid}{_PEELED}"], "commit").items()))
 
     def digests(self, oids: Iterable[str]) -> dict[str, Sha256]:
         """SHA-256 of the contents of blobs, by id.
@@ -75,12 +97,12 @@ class ObjectReader:
 
     def _converse(
         self,
-        oids: list[str],
+        questions: list[str],
         kind: str,
         begin: Callable[[str], Callable[[bytes], object]],
         limit: float = inf,
     ) -> None:
-        waiting = deque(oids)
+        waiting = deque(questions)
         asked: deque[str] = deque()
         try:
             while waiting or asked:
@@ -88,44 +110,54 @@ class ObjectReader:
                     batch = [waiting.popleft() for _ in range(min(WINDOW - len(asked), len(waiting)))]
                     self._ask(batch)
                     asked.extend(batch)
-                oid = asked.popleft()
-                self._receive(oid, kind, begin(oid), limit)
+                self._receive(asked.popleft(), kind, begin, limit)
         except BaseException:
             self.close()  # answers to open questions would be taken for answers to the next ones
             raise
 
-    def _ask(self, oids: list[str]) -> None:
+    def _ask(self, questions: list[str]) -> None:
         if self._process is None:
             self._process = self._start()
-        questions = memoryview("".join(f"{oid}\n" for oid in oids).encode())
+        unsent = memoryview("".join(f"{question}\n" for question in questions).encode())
         try:
-            while questions:
-                questions = questions[os.write(_number(self._process.stdin), questions) :]
+            while unsent:
+                unsent = unsent[os.write(_number(self._process.stdin), unsent) :]
         except OSError as err:
             raise self._ended() from err
 
-    def _receive(self, oid: str, kind: str, sink: Callable[[bytes], object], limit: float) -> None:
-        fields = self._line().split()
-        if fields[1:] == [b"missing"]:
-            raise missing(f"{kind} {oid}")
-        if len(fields) != 3 or fields[0] != oid.encode() or not fields[2].isdigit():  # noqa: PLR2004 - id, kind, size
-            raise ReachProblem(
-                "git-failed", f"git cat-file answered {quoted(b' '.join(fields))} when asked for {oid}"
-            )
-        size = int(fields[2])
+    def _receive(
+        self, question: str, kind: str, begin: Callable[[str], Callable[[bytes], object]], limit: float
+    ) -> None:
+        oid, size = self._found(question, kind)
         if size > limit:
             raise ReachProblem(
                 "object-too-large", f"the {kind} {oid} has {size} bytes, more than the {limit} that are read"
             )
-        own = hashlib.new(self._git.object_format, b"%b %d\0" % (fields[1], size), usedforsecurity=False)
-        self._take(size, own.update, sink)
+        own = hashlib.new(self._git.object_format, f"{kind} {size}\0".encode(), usedforsecurity=False)
+        self._take(size, own.update, begin(oid))
         self._take(1)
-        if fields[1] != kind.encode():
-            raise ReachProblem("missing-object", f"{oid} is a {quoted(fields[1], 20)}, asked was a {kind}")
         if own.hexdigest() != oid:
             raise ReachProblem(
                 "git-failed", f"the clone's object {oid} is damaged: its content is {own.hexdigest()}"
             )
+
+    def _found(self, question: str, kind: str) -> tuple[str, int]:
+        """Id and size in bytes of what was asked for, whose content comes next."""
+        fields = self._line().decode("latin-1").split()
+        if fields[1:] == ["missing"]:
+            raise missing(f"{kind} {question.removesuffix(_PEELED)}")
+        match fields:
+            case [oid, found, size] if size.isdecimal() and (
+                oid == question or (question.endswith(_PEELED) and is_object_id(oid))
+            ):
+                if found != kind:
+                    raise ReachProblem(
+                        "missing-object", f"{oid} is a {quoted(found, 20)}, asked was a {kind}"
+                    )
+                return oid, int(size)
+        raise ReachProblem(
+            "git-failed", f"git cat-file answered {quoted(' '.join(fields))} when asked for {question}"
+        )
 
     def _line(self) -> bytes:
         while (end := self._pending.find(b"\n")) < 0:
@@ -158,16 +190,19 @@ class ObjectReader:
         self._pending += piece
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with (self._git.private / "cat-file.log").open("wb") as log:
-            return subprocess.Popen(  # noqa: S603 - the program is an absolute path, the arguments are ours
-                self._git.command("cat-file", "--batch"),
-                env=self._git.environment(),
-                cwd=self._git.private,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,
-            )
+        try:
+            with (self._git.private / "cat-file.log").open("wb") as log:
+                return subprocess.Popen(  # noqa: S603 - the program is an absolute path, the arguments are ours
+                    self._git.command("cat-file", "--batch"),
+                    env=self._git.environment(),
+                    cwd=self._git.private,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    bufsize=0,
+                )
+        except OSError as err:
+            raise not_started("cat-file", err) from err
 
     def _ended(self) -> ReachProblem:
         code = self._process.wait() if self._process else 0

@@ -35,6 +35,7 @@ TIME_LIMIT_S = 120.0
 
 FULL_HISTORY = "git fetch --unshallow, or a clone with fetch-depth: 0 and without --filter"
 _PLAIN = frozenset(range(32, 127)) - frozenset(b'"\\')
+_LONGEST_CONFIG = 1 << 20  # bytes; a longer one is left to git
 _TOO_OLD_EXIT = 129  # git's exit code for an option that it does not know
 _ABSENT = (
     "missing",
@@ -94,7 +95,7 @@ class GitProcess:
         self.program = _program(environment.get("PATH", os.defpath))
         self.private = Path(tempfile.mkdtemp(prefix="truegreen-git-"))
         self._finalizer = weakref.finalize(self, _remove, self.private, os.getpid())
-        self.object_format = self.ask_clone("rev-parse", "--show-object-format").strip()
+        self.object_format = self._object_format()
         self._fill_private_directory()
 
     def close(self) -> None:
@@ -170,9 +171,13 @@ class GitProcess:
         except subprocess.TimeoutExpired as err:
             raise timed_out(arguments[0], self.time_limit_s) from err
         except OSError as err:
-            raise ReachProblem(
-                "git-failed", f"git {arguments[0]} could not be started: {err.strerror}"
-            ) from err
+            raise not_started(arguments[0], err) from err
+
+    def _object_format(self) -> str:
+        """The hash that names objects; git is only asked where the configuration could say another than SHA-1."""
+        if _has_no_extensions(self.common_dir / "config"):
+            return "sha1"
+        return self.ask_clone("rev-parse", "--show-object-format").strip()
 
     def _fill_private_directory(self) -> None:
         objects = self.common_dir / "objects"
@@ -229,6 +234,11 @@ def missing(what: str) -> ReachProblem:
     )
 
 
+def not_started(what: str, err: OSError) -> ReachProblem:
+    """A git process that the system did not start."""
+    return ReachProblem("git-failed", f"git {what} could not be started: {err.strerror}")
+
+
 def timed_out(what: str, limit_s: float) -> ReachProblem:
     """A git process that did not answer in time."""
     return ReachProblem("git-failed", f"git {what} gave no answer within {limit_s:g} s")
@@ -250,6 +260,19 @@ def _common_dir(git_dir: Path) -> Path:
     if not pointer.is_file():
         return git_dir
     return (git_dir / os.fsdecode(pointer.read_bytes().rstrip(b"\n"))).resolve()
+
+
+def _has_no_extensions(config: Path) -> bool:
+    """Whether a clone's configuration names no extension of the repository format, in any spelling that git reads.
+
+    Extensions stand in this one file: git takes none from what it includes (Documentation/technical/repository-version).
+    """
+    try:
+        if not config.is_file() or config.stat().st_size > _LONGEST_CONFIG:
+            return False
+        return b"extensions" not in config.read_bytes().lower()
+    except OSError:
+        return False
 
 
 def _linked(dot_git: Path) -> Path:

@@ -283,10 +283,9 @@ def _tip(asked: Asked, branch: str) -> str:
 
     Raises: ReachProblem ``missing-object`` if the clone has no such branch.
     """
-    for ref in (f"refs/remotes/origin/{branch}", f"refs/heads/{branch}"):
-        found = asked.git.resolve(ref)
-        if found is not None:
-            return found
+    found = asked.git.fetched_tip(branch)
+    if found is not None:
+        return found
     raise ReachProblem(
         "missing-object",
         f"the clone has no branch {branch!r}, neither as origin/{branch} nor as {branch}",

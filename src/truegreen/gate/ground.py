@@ -178,7 +178,7 @@ class Ground(msgspec.Struct, kw_only=True):
         if facts.group_base is not None or facts.event == "push":
             return facts.group_base or facts.head_sha
         try:
-            fork = self.git.merge_base(facts.head_sha, self.tip)
+            fork = self.git.merge_base(self.tip, facts.head_sha)  # in the order in which bind asked it
             if fork is not None and (lane.tree == "head" or self.git.is_ancestor(base_sha, fork)):
                 return fork
         except ReachProblem as err:

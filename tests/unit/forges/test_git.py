@@ -45,6 +45,27 @@ def test_a_branch_resolves_to_its_commit_and_another_name_to_none(made):
     assert [None, None, None] == [port.resolve(name) for name in ("other", "refs/heads/other", "main/x")]
 
 
+def test_a_fetched_tip_is_a_branch_and_nothing_else(made):
+    """No steps, no whole references, no ids, no patterns."""
+    repo, port = made
+    one = repo.commit(BASE, branch="main")
+    assert one == port.fetched_tip("main")
+    for name in (
+        "other",
+        "HEAD",
+        one,
+        "refs/heads/main",
+        "ma*",
+        "main~",
+        "main^0",
+        "",
+        "-x",
+        "main\n",
+        "mai",
+    ):
+        assert None is port.fetched_tip(name)
+
+
 def test_a_commit_names_its_tree_and_its_parents_in_order(made):
     """Tree and parents are read from the commit itself."""
     repo, port = made
@@ -255,6 +276,82 @@ def test_a_working_copy_prefers_the_remote_branch_and_a_bare_clone_its_own(tmp_p
         with GitRepository(disk.path, os.environ) as port:
             assert (own if bare else remote) == port.resolve("main")
             assert [remote, remote] == [port.resolve("only-there"), port.resolve("origin/main")]
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_what_was_fetched_stands_before_the_clone_s_own(tmp_path, bare):
+    """Bare or not; a branch of that name elsewhere, or a tag, is not asked."""
+    disk = DiskGit(tmp_path / "repo", bare=bare)
+    own, remote = disk.commit(BASE, branch="main"), disk.commit({"r": b""})
+    for name in ("remotes/origin/main", "remotes/fork/other", "tags/other", "remotes/origin/other/deeper"):
+        disk.git("update-ref", f"refs/{name}", remote)
+    with GitRepository(disk.path, os.environ) as port:
+        assert [remote, None] == [port.fetched_tip("main"), port.fetched_tip("other")]
+    disk.git("update-ref", "-d", "refs/remotes/origin/main")
+    with GitRepository(disk.path, os.environ) as port:
+        assert own == port.fetched_tip("main")
+
+
+def test_a_tag_leads_to_a_commit_or_to_nothing(disk):
+    """Through tags of tags; a tag of a tree or a file is no commit."""
+    one = disk.commit(BASE, branch="main")
+    disk.git("tag", "-a", "-m", "x", "v1", one)
+    disk.git("tag", "-a", "-m", "x", "v2", disk.git("rev-parse", "refs/tags/v1"))
+    disk.git("tag", "-a", "-m", "x", "tree", f"{one}^{{tree}}")
+    with GitRepository(disk.path, os.environ) as port:
+        assert one == port.resolve("refs/tags/v2")
+        for name in ("refs/tags/tree", port.tree_of(one), port.entries(port.tree_of(one))[0].oid):
+            with pytest.raises(ReachProblem) as caught:
+                port.resolve(name)
+            assert "missing-object" == caught.value.code
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"tree \n\n",
+        b"\n\ntree {tree}\n",
+        b"{tree}\n\n",
+        b"parent {tree}\n\n",
+        b"tree {tree}x\n\n",
+        b"tree {tree}\nparent x\n\n",
+        b"tree \xff\n\n",
+    ],
+)
+def test_a_malformed_commit_is_a_problem(disk, content):
+    """It names no tree, or no parent."""
+    tree = disk.add_tree(BASE).encode()
+    oid = disk.git(
+        "hash-object", "-t", "commit", "-w", "--stdin", "--literally", feed=content.replace(b"{tree}", tree)
+    )
+    with GitRepository(disk.path, os.environ) as port:
+        for ask in (port.tree_of, port.parents, port.resolve):
+            with pytest.raises(ReachProblem) as caught:
+                ask(oid)
+            assert caught.value.code in {"git-failed", "missing-object"}
+
+
+def test_only_the_head_of_a_commit_names_its_parents(disk):
+    """Not its message, and not a signed tag that it carries."""
+    one = disk.commit(BASE)
+    tree = disk.git("rev-parse", f"{one}^{{tree}}")
+    who = "a <a@example.org> 1700000000 +0000"
+    content = f"""\
+tree {tree}
+parent {one}
+author {who}
+committer {who}
+mergetag object {one}
+ tree {"1" * 40}
+ parent {"2" * 40}
+parent {"3" * 40}
+
+parent {"4" * 40}
+"""
+    oid = disk.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", feed=content.encode())
+    with GitRepository(disk.path, os.environ) as port:
+        assert (tree, (one,)) == (port.tree_of(oid), port.parents(oid))
 
 
 @pytest.mark.parametrize("cut", [["--depth=1"], ["--filter=blob:none"], ["--filter=tree:0"]])

@@ -36,6 +36,8 @@ def _conversation(port, one, base, head):
     answers = [
         port.resolve("main"),
         port.resolve("nobody"),
+        port.fetched_tip("main"),
+        port.fetched_tip("nobody"),
         port.parents(head),
         entries,
         port.blob(entries[1].oid),
@@ -69,6 +71,7 @@ def test_a_replay_answers_exactly_what_was_answered(made):
 
 QUESTIONS = {
     "resolve": lambda port: port.resolve("main"),
+    "fetched_tip": lambda port: port.fetched_tip("main"),
     "tree_of": lambda port: port.tree_of(NOWHERE),
     "parents": lambda port: port.parents(NOWHERE),
     "entries": lambda port: port.entries(NOWHERE),

@@ -310,6 +310,57 @@ def test_a_repository_of_an_unknown_format_is_refused(tmp_path):
     assert "git-failed" == caught.value.code
 
 
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[extensions]", "[EXTENSIONS]"),
+        ("\t", ""),
+        ("\n", "\r\n"),
+        ("[core]", "; " + "x" * (1 << 20) + "\n[core]"),
+    ],
+)
+def test_the_hash_of_a_clone_is_read_in_any_spelling_of_its_configuration(
+    tmp_path, object_format, before, after
+):
+    """Upper case, no indent, other line ends, a configuration that is longer than is read."""
+    disk = DiskGit(tmp_path / "repo", object_format=object_format)
+    one = disk.commit(OLD, branch="main")
+    config = disk.path / "config"
+    config.write_bytes(config.read_bytes().replace(before.encode(), after.encode()))
+    with GitRepository(disk.path, os.environ) as port:
+        assert (object_format, one) == (port.process.object_format, port.resolve("main"))
+        assert [entry.path for entry in port.entries(port.tree_of(one))]
+
+
+def test_a_clone_without_extensions_needs_no_question_for_its_hash(tmp_path):
+    """One process less at every start; without any configuration too."""
+    disk = DiskGit(tmp_path / "repo")
+    one = disk.commit(OLD, branch="main")
+    path = _impostor(tmp_path, "*rev-parse*) echo 'fatal: asked' >&2; exit 128;;")
+    with GitRepository(disk.path, path) as port:
+        assert one == port.resolve("main")
+    (disk.path / "config").unlink()
+    with pytest.raises(ReachProblem, match="asked"):
+        GitRepository(disk.path, path)
+    with GitRepository(disk.path, os.environ) as port:
+        assert ("sha1", one) == (port.process.object_format, port.resolve("main"))
+
+
+@pytest.mark.parametrize("odd", ["pipe", "folder"])
+def test_a_configuration_that_is_no_file_is_left_to_git(tmp_path, odd):
+    """Reading a pipe would wait for ever; git is stopped."""
+    disk = DiskGit(tmp_path / "repo")
+    (disk.path / "config").unlink()
+    if odd == "pipe":
+        os.mkfifo(disk.path / "config")
+    else:
+        (disk.path / "config").mkdir()
+    with pytest.raises(ReachProblem) as caught:
+        GitRepository(disk.path, os.environ, time_limit_s=0.5)
+    assert "git-failed" == caught.value.code
+
+
 def test_a_program_that_cannot_be_started_is_a_problem(tmp_path):
     """A git of another machine's format."""
     disk = DiskGit(tmp_path / "repo")

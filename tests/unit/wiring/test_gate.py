@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 
 import msgspec
 import pytest
@@ -65,6 +66,18 @@ def test_an_honest_pull_request_is_admitted(request_for):
     decision, _ = decided(*request_for(), "1")
     assert (Word.ADMIT, 0) == (decision.word, decision.exit_code)
     assert decision.line.startswith("ADMIT 2 of 2 cases pass")
+
+
+def test_a_decision_costs_four_processes_of_git(request_for, tmp_path):
+    """One conversation about objects; branches, merge and fork are one question each."""
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/git"
+    program.write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/asked\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    request, environment = request_for()
+    decided(request, environment | {"PATH": f"{program.parent}:{PATH['PATH']}"}, "1")
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
+    assert ["cat-file", "for-each-ref", "merge-base", "merge-tree"] == sorted(asked)
 
 
 def test_the_decision_is_a_record(request_for, tmp_path):

@@ -27,6 +27,10 @@ class Remembered:
         """Commit id of a branch, until ``forget_branches``."""
         return self._once(("resolve", ref), lambda: self._port.resolve(ref))
 
+    def fetched_tip(self, branch: str) -> str | None:
+        """Commit id of a branch as it was fetched last, until ``forget_branches``."""
+        return self._once(("fetched_tip", branch), lambda: self._port.fetched_tip(branch))
+
     def tree_of(self, commit: str) -> str:
         """Tree id of a commit."""
         return self._once(("tree_of", commit), lambda: self._port.tree_of(commit))
@@ -74,5 +78,5 @@ class Remembered:
 
 def forget_branches(kept: dict[tuple[str, ...], object]) -> None:
     """A branch moved: what it resolved to is asked again."""
-    for key in [key for key in kept if key[0] == "resolve"]:
+    for key in [key for key in kept if key[0] in {"resolve", "fetched_tip"}]:
         del kept[key]

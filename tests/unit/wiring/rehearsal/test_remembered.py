@@ -39,6 +39,7 @@ def questions(git, first, second):
     tree = git.tree_of(second)
     return {
         "resolve": ("main",),
+        "fetched_tip": ("main",),
         "tree_of": (second,),
         "parents": (second,),
         "entries": (tree,),
@@ -67,11 +68,11 @@ def test_a_branch_that_moved_is_asked_for_again(clone):
     git, first, second, counted = clone
     kept = {}
     port = Remembered(counted, kept)
-    before = (port.resolve("main"), port.tree_of(first))
+    before = (port.resolve("main"), port.fetched_tip("main"), port.tree_of(first))
     git.branches["main"] = second
-    assert before == (port.resolve("main"), port.tree_of(first))
+    assert before == (port.resolve("main"), port.fetched_tip("main"), port.tree_of(first))
     forget_branches(kept)
-    assert (second, 1) == (port.resolve("main"), counted.asked["tree_of"])
+    assert (second, second, 1) == (port.resolve("main"), port.fetched_tip("main"), counted.asked["tree_of"])
 
 
 def test_a_problem_is_no_answer(clone):
