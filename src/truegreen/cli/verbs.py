@@ -57,6 +57,7 @@ MODULE_OF_VERB: Final[dict[str, str]] = {
     "conformance": "truegreen.cli.conformance:conformance",
     "endpoint": "truegreen.cli.endpoint:endpoint",
     "gate": "truegreen.cli.gate:gate",
+    "ledger": "truegreen.cli.ledger:ledger",
     "policy": "truegreen.cli.policy:policy",
     "quarantine": "truegreen.cli.quarantine:quarantine",
     "run-index": "truegreen.cli.run_index:run_index",

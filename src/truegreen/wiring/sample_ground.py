@@ -84,7 +84,9 @@ def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping
         raise UsageProblem("no-working-folder", "a bare clone has no working folder to test")
     paths = tuple(from_root(path, request.cwd, git.root) for path in request.paths)
     facts = event_facts(request.subject_from, request.base, git, environment)
-    policy = _policy_of_base(git, facts) or _policy(git.root, paths)
+    of_base = _policy_of_base(git, facts)
+    policy = of_base or _policy(git.root, paths)
+    is_named = of_base is not None or (git.root / POLICY_FILE).is_file()
     lane = lane_of(policy, request.lane)
     copy = working_copy(git, untracked=facts.local)
     entries = git.entries(copy.tree)
@@ -96,7 +98,7 @@ def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping
         policy=policy,
         lane=lane,
         paths=paths or (lane.tests,),
-        is_whole=(git.root / POLICY_FILE).is_file() and set(paths) <= {lane.tests},
+        is_whole=is_named and set(paths) <= {lane.tests},
         copy=copy,
         subject=lane_subject(facts, copy, git),
         entries=entries,
@@ -162,16 +164,24 @@ def _policy_of_base(git: GitRepository, facts: EventFacts) -> Policy | None:
     return read_policy(git.blob(entry.oid), kinds=RULES.facts(), name=f"{facts.base_ref}:{POLICY_FILE}")
 
 
-def _policy(root: Path, paths: tuple[str, ...]) -> Policy:
+def read_worktree_policy(root: Path) -> Policy:
+    """The policy that lies in the working folder.
+
+    Raises: UsageProblem ``no-policy``, or what the reader raises.
+    """
     path = root / POLICY_FILE
-    if path.is_file():
-        return read_policy(path.read_bytes(), kinds=RULES.facts())
-    if not paths:
+    if not path.is_file():
         raise UsageProblem(
             "no-policy",
             f"{root} has no {POLICY_FILE} and the command line names no tests",
             hint="truegreen sample tests/llm",
         )
+    return read_policy(path.read_bytes(), kinds=RULES.facts())
+
+
+def _policy(root: Path, paths: tuple[str, ...]) -> Policy:
+    if (root / POLICY_FILE).is_file() or not paths:
+        return read_worktree_policy(root)
     tests = paths[0] if len(paths) == 1 else _folder_of(paths)
     quoted_path = json.dumps(tests, ensure_ascii=False)  # a JSON string is a TOML string
     text = f'schema = "truegreen/policy/v1"\n[lanes.{OWN_LANE}]\ntests = {quoted_path}\n'

@@ -114,13 +114,28 @@ class Suite:
         ground = self._ground
         more = (*XDIST, "-n", str(self._slots)) if mode == "xdist" else ()
         host = EngineHost(
-            [*ground.paths, "-o", STRICT_IDS, f"--truegreen-cases={ground.lane.tests}", *more],
+            [*arguments(ground), *more],
             cwd=ground.root,
             root=ground.root,
             environment=self._environment,
             mode=mode,
         )
         return self._stack.enter_context(host)
+
+
+def collected_once(ground: SampleGround, environment: Mapping[str, str]) -> Collected:
+    """What one collection of the lane finds; no sample is taken and nothing is observed.
+
+    Raises: as collecting for samples does.
+    """
+    kept = {name: value for name, value in environment.items() if name not in NOT_FOR_TESTS}
+    with EngineHost(arguments(ground), cwd=ground.root, root=ground.root, environment=kept) as host:
+        return _checked(host.collected(), ground)
+
+
+def arguments(ground: SampleGround) -> list[str]:
+    """What pytest is asked to collect, whichever engine serves."""
+    return [*ground.paths, "-o", STRICT_IDS, f"--truegreen-cases={ground.lane.tests}"]
 
 
 def _checked(found: Collected, ground: SampleGround) -> Collected:
