@@ -12,19 +12,31 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 PROC: Final = Path("/proc")
+READINGS: Final = 5
+"""How often the table is read before a connection counts as unknown."""
+BETWEEN_S: Final = 0.002
+"""Pause between two readings, in seconds."""
 
 
 def owner_of(
     *, client: tuple[str, int], server: tuple[str, int], candidates: Iterable[int], proc: Path = PROC
 ) -> int | None:
-    """The candidate that holds the socket whose own address is ``client`` and whose peer is ``server``."""
-    inode = _inode(client=client, server=server, proc=proc)
+    """The candidate that holds the socket whose own address is ``client`` and whose peer is ``server``.
+
+    The kernel's table is not read in one piece: on a busy machine a row can slip past, so it is read again.
+    """
+    for last in reversed(range(READINGS)):
+        inode = _inode(client=client, server=server, proc=proc)
+        if inode is not None or last == 0:
+            break
+        time.sleep(BETWEEN_S)
     if inode is None:
         return None
     link = f"socket:[{inode}]"
