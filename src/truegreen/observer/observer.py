@@ -62,6 +62,7 @@ class Observer:
         self._begun = 0
         self._open = 0
         self._finished: list[Exchange] = []
+        self._of_token: dict[str | None, list[Exchange]] = {}
         self._passing: dict[int, Passage] = {}
         self._rejected: list[str] = []
         self._watched: frozenset[int] = frozenset()
@@ -146,7 +147,8 @@ class Observer:
 
     def exchanges_of(self, token: str) -> tuple[Exchange, ...]:
         """Finished exchanges of one sample by id."""
-        return tuple(exchange for exchange in self.exchanges() if exchange.token == token)
+        with self._state:
+            return tuple(sorted(self._of_token.get(token, ()), key=lambda exchange: exchange.id))
 
     def settle(
         self, tokens: Collection[str], pids: Collection[int], *, limit_s: float
@@ -169,8 +171,9 @@ class Observer:
 
         with self._state:
             self._state.wait_for(none_passes, timeout=limit_s)
-            finished = tuple(self._finished)
-        return tuple(sorted((e for e in finished if is_asked(e.token, e.peer_pid)), key=lambda e: e.id))
+            found = [one for token in tokens for one in self._of_token.get(token, ())]
+            found += [one for one in self._of_token.get(None, ()) if one.peer_pid in pids]
+        return tuple(sorted(found, key=lambda exchange: exchange.id))
 
     @property
     def count(self) -> int:
@@ -278,6 +281,7 @@ class Observer:
         exchange = passage.exchange(prefix=self._upstream.prefix, ended=self._now())
         with self._state:
             self._finished.append(exchange)
+            self._of_token.setdefault(exchange.token, []).append(exchange)
             self._passing.pop(passage.number, None)
             self._open -= 1
             self._state.notify_all()

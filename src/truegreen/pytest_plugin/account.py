@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from truegreen.pytest_plugin.opened import Opened
 from truegreen.sampling.engines.messages import DETAIL_LIMIT, Ended, Start
 
 KNOWN_OUTCOMES = frozenset({"passed", "failed", "skipped"})
@@ -32,8 +33,12 @@ PHASES = ("setup", "call", "teardown")
 class Account:
     """A plugin that keeps the reports of the sample that runs now; one sample at a time."""
 
-    def __init__(self) -> None:
-        """Nothing heard yet."""
+    def __init__(self, opened: Opened) -> None:
+        """Nothing heard yet; ``opened`` notes which files are read."""
+        self.opened = opened
+        self._forget()
+
+    def _forget(self) -> None:
         self._reports: list[pytest.TestReport] = []
         self._raised: tuple[str, ...] = ()
         self._output: str | None = None
@@ -67,7 +72,7 @@ class Account:
 
         ``nextitem`` is the node that stays set up; None tears everything down.
         """
-        self.__init__()  # type: ignore[misc] # a new account for each sample
+        self._forget()
         began = time.monotonic()
         try:
             twin.config.hook.pytest_runtest_protocol(item=twin, nextitem=nextitem)
@@ -85,6 +90,7 @@ class Account:
             raised=self._raised,
             output_sha256=None if self._output is None else digest_of(self._output),
             duration_ms=round((time.monotonic() - began) * 1000),
+            read=self.opened.take(),
         )
 
 

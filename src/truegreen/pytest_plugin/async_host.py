@@ -28,6 +28,7 @@ from truegreen.pytest_plugin import sample_environment
 from truegreen.pytest_plugin.account import class_names, digest_of
 from truegreen.pytest_plugin.answer import AsyncAsker
 from truegreen.pytest_plugin.case_item import CaseItem
+from truegreen.pytest_plugin.opened import Opened
 from truegreen.pytest_plugin.question import Answer
 from truegreen.pytest_plugin.twin import fresh_twin
 from truegreen.sampling.engines.channel import Channel
@@ -38,18 +39,18 @@ _DECODER: msgspec.json.Decoder[ToHost] = msgspec.json.Decoder(ToHost)
 T = TypeVar("T")
 
 
-def serve(items: Sequence[pytest.Item], up: Channel[ToHost], slots: int) -> None:
-    """Take samples until the measuring process says stop or is gone."""
+def serve(items: Sequence[pytest.Item], up: Channel[ToHost], slots: int, opened: Opened) -> None:
+    """Take samples until the measuring process says stop or is gone; ``opened`` notes which files are read."""
     sample_environment.install()
-    asyncio.run(_serve(items, up, slots))
+    asyncio.run(_serve(items, up, slots, opened))
 
 
-async def _serve(items: Sequence[pytest.Item], up: Channel[ToHost], slots: int) -> None:
+async def _serve(items: Sequence[pytest.Item], up: Channel[ToHost], slots: int, opened: Opened) -> None:
     reader, writer = await asyncio.open_connection(sock=up.detached())
     running: set[asyncio.Task[None]] = set()
     async with AsyncAsker(slots) as asker:
         while isinstance(message := await _hear(reader), Start):
-            task = asyncio.create_task(_sample(items[message.index], message, asker, writer))
+            task = asyncio.create_task(_sample(items[message.index], message, asker, writer, opened))
             running.add(task)
             task.add_done_callback(running.discard)
         for task in running:
@@ -71,12 +72,14 @@ def _say(writer: asyncio.StreamWriter, message: msgspec.Struct) -> None:
     writer.write(_LENGTH.pack(len(data)) + data)
 
 
-async def _sample(item: pytest.Item, start: Start, asker: AsyncAsker, writer: asyncio.StreamWriter) -> None:
+async def _sample(
+    item: pytest.Item, start: Start, asker: AsyncAsker, writer: asyncio.StreamWriter, opened: Opened
+) -> None:
     _say(writer, Running(index=start.index, n=start.n, draw=start.draw, pid=os.getpid()))
     began = time.monotonic()
     ended = await _ended(item, start, asker)
     took = round((time.monotonic() - began) * 1000)
-    _say(writer, msgspec.structs.replace(ended, duration_ms=took))
+    _say(writer, msgspec.structs.replace(ended, duration_ms=took, read=opened.take()))
 
 
 async def _ended(item: pytest.Item, start: Start, asker: AsyncAsker) -> Ended:

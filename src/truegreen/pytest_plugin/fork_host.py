@@ -14,6 +14,7 @@ What it decides: which process runs which sample, and when one is killed. What i
 
 from __future__ import annotations
 
+import gc
 import os
 import selectors
 import signal
@@ -71,6 +72,7 @@ class ForkHost:
         self._workers: dict[int, Worker] = {}
         self._watch = selectors.DefaultSelector()
         self._wide = [is_wide(item) for item in items]
+        self._leaving: list[int] = []
         self.relays: dict[int, Channel[Any]] = {}
         """Channels of other engines' processes whose messages are passed on, by file number."""
         self._asking: dict[tuple[int, int, int], Start] = {}
@@ -78,6 +80,8 @@ class ForkHost:
     def serve(self) -> None:
         """Take samples until the measuring process says stop or is gone."""
         self._watch.register(self._up, selectors.EVENT_READ)
+        gc.collect()
+        gc.freeze()  # what was collected stays shared: a collection in a fork would copy every page that it marks
         try:
             while self._turn():
                 pass
@@ -90,6 +94,9 @@ class ForkHost:
         for worker in list(self._workers.values()):
             kill(worker.pid)
             self._forget(worker)
+        for pid in self._leaving:
+            kill(pid)
+            os.waitpid(pid, 0)
 
     def add_relay(self, channel: Channel[Any]) -> None:
         """Pass on what another engine's process says."""
@@ -129,6 +136,7 @@ class ForkHost:
             else:
                 self._hear(self._workers[channel.fileno()])
         self._kill_overdue()
+        self._leaving = [pid for pid in self._leaving if not has_left(pid)]
         return True
 
     def route(self, start: Start) -> None:
@@ -179,9 +187,12 @@ class ForkHost:
             self._up.send(ended)
             worker.start = None
             return
+        if worker.start is None:
+            self._drop(worker)
+            self._leaving.append(worker.pid)  # it hung up and is on its way out: nobody waits for that
+            return
         status = self._forget(worker)
-        if worker.start is not None:
-            self._say_ended(worker, "crashed", end_reason(status), end_in_words(status))
+        self._say_ended(worker, "crashed", end_reason(status), end_in_words(status))
 
     def _say_ended(self, worker: Worker, status: str, reason: str, detail: str) -> None:
         start = worker.start
@@ -201,11 +212,14 @@ class ForkHost:
             )
         )
 
-    def _forget(self, worker: Worker) -> int:
+    def _drop(self, worker: Worker) -> None:
         self._workers.pop(worker.channel.fileno(), None)
         with suppress(KeyError, ValueError):
             self._watch.unregister(worker.channel)
         worker.channel.close()
+
+    def _forget(self, worker: Worker) -> int:
+        self._drop(worker)
         _, status = os.waitpid(worker.pid, 0)
         kill_group(worker.pid)
         return status
@@ -251,6 +265,14 @@ def is_wide(item: pytest.Item) -> bool:
             if definition.scope != "function" and not own:
                 return True
     return False
+
+
+def has_left(pid: int) -> bool:
+    """Whether a process has ended; what is left of its group is ended with it."""
+    if os.waitpid(pid, os.WNOHANG)[0] == 0:
+        return False
+    kill_group(pid)
+    return True
 
 
 def kill(pid: int) -> None:

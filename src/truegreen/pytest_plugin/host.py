@@ -21,6 +21,7 @@ import pytest
 
 from truegreen.pytest_plugin import guards
 from truegreen.pytest_plugin.account import Account
+from truegreen.pytest_plugin.opened import Opened
 from truegreen.sampling.case_ids import case_id, duplicates
 from truegreen.sampling.engines.channel import Channel
 from truegreen.sampling.engines.messages import Collected, Found, Refused, Serve, Start, Stop, ToHost
@@ -60,7 +61,7 @@ class Host:
         self._notices: tuple[str, ...] = ()
         self._deselected = 0
         self._unmarked = 0
-        self.account = Account()
+        self.account = Account(Opened(root))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
@@ -99,6 +100,7 @@ class Host:
                 unmarked=self._unmarked,
                 deselected=self._deselected,
                 notices=self._notices,
+                read=self.account.opened.take(),
             )
         )
         message = self._up.receive()
@@ -121,7 +123,7 @@ def serve(message: Serve, session: pytest.Session, up: Channel[ToHost], account:
         case "async":
             from truegreen.pytest_plugin.async_host import serve as serve_async  # noqa: PLC0415 - loads asyncio
 
-            serve_async(items, up, message.slots)
+            serve_async(items, up, message.slots, account.opened)
         case "fork+async":
             from truegreen.pytest_plugin.mixed_host import MixedHost  # noqa: PLC0415 - POSIX only
 
@@ -141,6 +143,7 @@ def collected_from(  # noqa: PLR0913 - what collection gives
     unmarked: int,
     deselected: int,
     notices: tuple[str, ...],
+    read: tuple[str, ...],
 ) -> Collected:
     """Everything that the measuring process is told of a collection."""
     found, clashes = describe(items, root)
@@ -152,6 +155,7 @@ def collected_from(  # noqa: PLR0913 - what collection gives
         notices=(*notices, *_about_ids(items), *_about_cases(items)),
         threads=tuple(t.name for t in threading.enumerate() if t is not threading.main_thread()),
         answers_by_hook=answers_by_hook(session.config),
+        read=read,
     )
 
 

@@ -80,7 +80,7 @@ class MixedHost(ForkHost):
             from truegreen.pytest_plugin.async_host import serve  # noqa: PLC0415 - loads asyncio, here alone
 
             fork_worker.become_own(self._items[0].config)
-            serve(self._items, Channel[ToHost](sock, ToHost), self._slots)
+            serve(self._items, Channel[ToHost](sock, ToHost), self._slots, self._account.opened)
             code = 0
         finally:
             os._exit(code)

@@ -23,6 +23,7 @@ from truegreen.pytest_plugin import guards
 from truegreen.pytest_plugin.account import Account
 from truegreen.pytest_plugin.fork_worker import run
 from truegreen.pytest_plugin.host import collected_from, problem_of, selected
+from truegreen.pytest_plugin.opened import Opened
 from truegreen.sampling.engines.messages import Refused, Start
 
 FOLDER = "truegreen_folder"
@@ -45,7 +46,7 @@ class SampleWorker:
         """``config`` is that of a worker whose controller takes samples."""
         self._input: dict[str, Any] = config.workerinput  # type: ignore[attr-defined] # xdist's own field
         self._folder = Path(self._input[FOLDER])
-        self._account = Account()
+        self._account = Account(Opened(Path(self._input[ROOT])))
         self._problems: list[Refused] = []
         self._deselected = 0
         self._unmarked = 0
@@ -88,6 +89,7 @@ class SampleWorker:
             unmarked=self._unmarked,
             deselected=self._deselected,
             notices=self._notices,
+            read=self._account.opened.take(),
         )
         leave(self._folder / f"{self.name}.collected", found)
 

@@ -130,6 +130,8 @@ class Measuring:
         self._asked = Counter[str]()
         self._pause_until = 0.0
         self._fruitless = 0
+        self.read: set[str] = set()
+        """Files from the root that samples opened."""
         self.claimed: set[int] = set()
         """Numbers of the exchanges that belong to a sample."""
         self.missing: list[Turn] = []
@@ -250,6 +252,7 @@ class Measuring:
         if one is None:
             return
         del self._running[one.turn.case, one.turn.n]
+        self.read |= set(message.read)
         exchanges = self._exchanges_of(one)
         self._asked[one.turn.case] += len(exchanges)
         sample = sample_of(

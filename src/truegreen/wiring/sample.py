@@ -44,6 +44,7 @@ from truegreen.wiring.run_log import RunLog
 from truegreen.wiring.sample_chain import Chain, read_chain
 from truegreen.wiring.sample_check import Checked, check
 from truegreen.wiring.sample_ground import SampleGround, read_ground
+from truegreen.wiring.sample_inputs import undeclared
 from truegreen.wiring.sample_request import SampleRequest, rule_of
 from truegreen.wiring.sample_suite import Suite
 from truegreen.wiring.wires import Wires
@@ -128,6 +129,7 @@ class _Run:
         self._clock = SystemClock()
         self._started_at = self._clock.now()
         self._began = time.monotonic()
+        self._began_at = time.time()
         self._slots = request.slots or ground.lane.concurrency
 
     def go(self) -> Sampled:
@@ -224,7 +226,7 @@ class _Run:
         self._wires.drain()
         exchanges = self._wires.exchanges()
         body = ledger_body(
-            self._facts(suite.choice.engine, measuring.ended),
+            self._facts(suite, measuring),
             cases=suite.cases,
             samples=lambda case: schedule.samples(case) if case in gated else (),
             lost=lambda case: schedule.lost(case) if case in gated else (),
@@ -249,7 +251,7 @@ class _Run:
         checked = check(self._ground, body, self._rule, self._environment) if self._request.is_check else None
         return Sampled(body=body, path=path, code=exit_code(body, checked), notices=notices, checked=checked)
 
-    def _facts(self, engine: str, ended: str) -> Facts:
+    def _facts(self, suite: Suite, measuring: Measuring) -> Facts:
         digests = self._ground.digests
         return Facts(
             policy_digest=self._ground.policy.digest,
@@ -257,12 +259,15 @@ class _Run:
             subject=components(digests.subject.digest, digests.subject.components),
             rule=self._rule,
             j=self._chain.j,
-            engine=engine,
+            engine=suite.choice.engine,
             interpreter=f"{platform.python_implementation()} {platform.python_version()}",
             host=self._wires.host,
             started_at=self._started_at,
             wall_ms=round((time.monotonic() - self._began) * 1000),
-            ended=ended,
+            ended=measuring.ended,
+            undeclared_inputs=undeclared(
+                self._ground, {*suite.collected.read, *measuring.read}, self._began_at
+            ),
         )
 
     def _path(self, *, is_evidence: bool) -> Path:
@@ -295,6 +300,11 @@ class _Run:
             told.append(
                 f"{len(silent)} of {len(body.cases)} cases never asked the model through the observer, "
                 f"{silent[0]} is the first: their samples say nothing about it"
+            )
+        if body.undeclared_inputs:
+            told.append(
+                f"{len(body.undeclared_inputs)} files were read that no digest covers, {body.undeclared_inputs[0]} is the "
+                "first: commit them, or take them out of `irrelevant`"
             )
         if body.wire.unattributed:
             told.append(

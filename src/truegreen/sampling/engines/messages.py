@@ -80,6 +80,8 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, tag="collected"):
     """Threads alive after collection, apart from the main one: a fork would lose them."""
     answers_by_hook: bool
     """Whether a conftest answers the YAML cases."""
+    read: tuple[str, ...] = ()
+    """Files from the root that were opened while collecting."""
 
 
 class Serve(msgspec.Struct, frozen=True, kw_only=True, tag="serve"):
@@ -140,6 +142,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
     """Digest of the judged output, for cases that have one."""
     duration_ms: int = 0
     """Wall clock, milliseconds."""
+    read: tuple[str, ...] = ()
+    """Files from the root that its process opened for the first time."""
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
