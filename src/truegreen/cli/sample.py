@@ -90,7 +90,8 @@ def sample(  # noqa: PLR0913 - one parameter an option
 ) -> Exit:
     """Run model tests many times and write a ledger of how often each passes.
 
-    PATHS are files and folders with tests and cases; without them the lane's `tests` of truegreen.toml.
+    PATHS are files and folders with tests and cases, or ids of single cases; without them the lane's `tests` of
+    truegreen.toml.
     Exit codes: 0 measured what was asked, 3 not all of it, 130 interrupted (what was measured is kept).
     """
     request = SampleRequest(

@@ -8,6 +8,7 @@ leaves: the escaping that a forge's log or Markdown asks for, to the reports.
 - Control characters, terminal escapes, line ends, bidirectional marks, unassigned and private code points and
   lone surrogates are written as escapes; so are the quote and the backslash.
 - A long value is cut and says how long it was.
+- ``plainly`` leaves out quotes and keeps quotes and backslashes inside, for text that is a sentence of its own.
 """
 
 from __future__ import annotations
@@ -28,14 +29,22 @@ def quoted(value: str | bytes, limit: int = SHOWN_CHARACTERS) -> str:
     Bytes are read as UTF-8; a byte that is not UTF-8 shows as ``\xNN``.
     """
     text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-    shown = "".join(map(_shown, text[:limit]))
-    rest = f"… ({len(text)} characters)" if len(text) > limit else ""
-    return f'"{shown}"{rest}'
+    shown = "".join(
+        "\\" + character if character in '"\\' else _shown(character) for character in text[:limit]
+    )
+    return f'"{shown}"{_rest(text, limit)}'
+
+
+def plainly(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    """The text defused and not in quotes, at most ``limit`` characters of it."""
+    return "".join(map(_shown, text[:limit])) + _rest(text, limit)
+
+
+def _rest(text: str, limit: int) -> str:
+    return f"… ({len(text)} characters)" if len(text) > limit else ""
 
 
 def _shown(character: str) -> str:
-    if character in '"\\':
-        return "\\" + character
     if character.isprintable():
         return character
     number = ord(character)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from truegreen.core.quoted import quoted
+from truegreen.core.quoted import plainly
 from truegreen.sampling.ledger import Case, LedgerBody
 from truegreen.sampling.recount import recounted, rule_used
 from truegreen.sampling.states import CaseState, State
@@ -100,5 +100,5 @@ def _details(case: Case) -> Iterator[str]:
             continue
         shown.add(one.bucket)
         first = one.detail.strip().partition("\n")[0]
-        detail = f": {quoted(first, DETAIL_CHARS)}" if first else ""
+        detail = f": {plainly(first, DETAIL_CHARS)}" if first else ""
         yield f"          sample {one.n} {one.bucket} ({one.reason}){detail}"

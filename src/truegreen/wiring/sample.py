@@ -36,6 +36,7 @@ from truegreen.sampling.ledger_build import Facts, components, ledger_body
 from truegreen.sampling.measure import Measuring, Settings, World
 from truegreen.sampling.schedule import Progress, Scheduler
 from truegreen.sampling.sequential import Rule
+from truegreen.sampling.states import MISSING
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.clock import SystemClock
 from truegreen.wiring.crash import without_secrets
@@ -295,7 +296,11 @@ class _Run:
     def _disclosed(self, body: LedgerBody) -> tuple[str, ...]:
         """What a reader of the summary should know before believing it."""
         told = []
-        silent = [row.id for row in body.cases if row.samples and not any(one.calls for one in row.samples)]
+        silent = [
+            row.id
+            for row in body.cases
+            if any(one.reason != MISSING for one in row.samples) and not any(one.calls for one in row.samples)
+        ]
         if silent:
             told.append(
                 f"{len(silent)} of {len(body.cases)} cases never asked the model through the observer, "

@@ -133,14 +133,15 @@ def lane_of(policy: Policy, name: str | None) -> Lane:
 
 
 def from_root(path: str, cwd: Path, root: Path) -> str:
-    """A path of the command line as seen from the root.
+    """A path of the command line as seen from the root; ``::`` and the name of a case may follow it.
 
     Raises: UsageProblem ``no-such-path`` if nothing lies there or it lies outside.
     """
-    full = (cwd / path).resolve()
-    if not full.exists() or not full.is_relative_to(root.resolve()):
+    file, marks, name = path.partition("::")
+    full = (cwd / file).resolve()
+    if not file or not full.exists() or not full.is_relative_to(root.resolve()):
         raise UsageProblem("no-such-path", f"{path[:200]!r} is no file or folder below {root}")
-    return nfc(full.relative_to(root.resolve()).as_posix())
+    return nfc(full.relative_to(root.resolve()).as_posix()) + marks + name
 
 
 def _policy_of_base(git: GitRepository, facts: EventFacts) -> Policy | None:
@@ -182,7 +183,8 @@ def read_worktree_policy(root: Path) -> Policy:
 def _policy(root: Path, paths: tuple[str, ...]) -> Policy:
     if (root / POLICY_FILE).is_file() or not paths:
         return read_worktree_policy(root)
-    tests = paths[0] if len(paths) == 1 else _folder_of(paths)
+    files = tuple(dict.fromkeys(path.partition("::")[0] for path in paths))
+    tests = files[0] if len(files) == 1 else _folder_of(files)
     quoted_path = json.dumps(tests, ensure_ascii=False)  # a JSON string is a TOML string
     text = f'schema = "truegreen/policy/v1"\n[lanes.{OWN_LANE}]\ntests = {quoted_path}\n'
     return read_policy(text.encode(), kinds=RULES.facts(), name="the command line")

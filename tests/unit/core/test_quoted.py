@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegreen.core.quoted import quoted
+from truegreen.core.quoted import plainly, quoted
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,14 @@ def test_a_long_value_is_cut_and_says_so():
     assert '"aaaaa"' == quoted("a" * 5, 5)
 
 
+def test_a_sentence_of_its_own_keeps_its_quotes():
+    """It would be hard to read with every quote escaped; what a terminal would obey is escaped all the same."""
+    assert r'added: "[\"a\"]" has \x1b[31m1\x0a' == plainly('added: "[\\"a\\"]" has \x1b[31m1\n')
+    assert "aaaaa… (6 characters)" == plainly("a" * 6, 5)
+
+
 @given(st.text() | st.binary())
 def test_nothing_but_printable_characters_is_shown(value):
     """Whatever came in."""
     assert quoted(value).isprintable()
+    assert plainly(str(value)).isprintable()

@@ -28,7 +28,7 @@ def test_the_whole_summary():
     )
     assert [
         "   0/2  t::bad  never passed: works at most 89 % of the time (95 % sure)",
-        "          sample 1 fail (assertion): \"got\\x1b[31m 'no'\"",
+        "          sample 1 fail (assertion): got\\x1b[31m 'no'",
         "   3/6  t::half  unsteady, mostly failing: works at most 90 % of the time (95 % sure)",
         "          sample 2 fail ()",
         "   0/1  t::lost  undecided (the endpoint lost samples): may work always, never or anything between · 1 transport",

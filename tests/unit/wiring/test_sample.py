@@ -400,6 +400,14 @@ def test_a_part_of_a_lane_is_no_evidence(repository, environment):
     assert 6 == len(run(root, environment, runs=1, paths=("tests/llm",)).body.planned)
 
 
+def test_single_cases_are_named_by_their_ids(repository, environment):
+    """As a decision names them: what it says to run can be run."""
+    files = {"cases.yaml": CASES, "test_model.py": TESTS, "good.txt": "good", "half.txt": "half"}
+    root = repository({f"tests/llm/{name}": text for name, text in files.items()})
+    ids = ("tests/llm/test_model.py::test_good", "tests/llm/cases.yaml::half")
+    assert set(ids) == set(run(root, environment, runs=1, paths=ids).body.planned)
+
+
 def test_a_tree_that_changes_under_the_samples_is_no_evidence(repository, environment):
     """A test that writes into the repository."""
     root = repository(

@@ -61,6 +61,8 @@ def test_without_a_policy_paths_are_a_lane_with_every_default(ground):
     own = ground(found.root, paths=("tests/one/test_a.py", "tests/two"))
     assert ("model-tests", "tests", False) == (own.lane.name, own.lane.tests, own.is_whole)
     assert ("tests/one/test_a.py", "tests/two") == own.paths
+    one = ground(found.root, paths=("tests/one/test_a.py::test_b", "tests/one/test_a.py::test_c"))
+    assert "tests/one/test_a.py" == one.lane.tests
     for paths, code in (((), "no-policy"), (("tests", "other"), "paths-apart")):
         with pytest.raises(UsageProblem) as caught:
             ground(found.root, paths=paths)
@@ -72,7 +74,8 @@ def test_paths_are_told_from_the_root(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert "a/b" == from_root("b", tmp_path / "a", tmp_path)
     assert "a" == from_root(".", tmp_path / "a", tmp_path)
-    for path in ("gone", "../..", "/"):
+    assert "a/b::test_c[d::e]" == from_root("b::test_c[d::e]", tmp_path / "a", tmp_path)
+    for path in ("gone", "gone::test_c", "../..", "/", "::test_c"):
         with pytest.raises(UsageProblem) as caught:
             from_root(path, tmp_path / "a", tmp_path)
         assert "no-such-path" == caught.value.code
