@@ -58,9 +58,10 @@ def tree_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
         return Finding(code=err.code, standing="stale", facts=err.facts)
     if subject.tested_tree == tree:
         return None
-    return Finding(
-        code="tree-mismatch", standing="stale", facts={"tested": subject.tested_tree, "recomputed": tree}
-    )
+    facts: dict[str, str | int] = {"tested": subject.tested_tree, "recomputed": tree}
+    if ground.facts.local:
+        return Finding(code="files-changed", standing="stale", facts=facts)
+    return Finding(code="tree-mismatch", standing="stale", facts=facts)
 
 
 def tree_of_the_group(candidate: Candidate, ground: Ground) -> Finding | None:

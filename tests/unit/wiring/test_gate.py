@@ -13,9 +13,13 @@ from truegreen.core.canonical import read_json, write_json
 from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.outcome import Word
 from truegreen.core.record import read_record
+from truegreen.forges.git import GitRepository
+from truegreen.gate.bind import Asked
+from truegreen.gate.decide import decide
+from truegreen.gate.intake import read_evidence
 from truegreen.wiring.gate import Request, decided, read_bytes, replayed
+from truegreen.wiring.rehearsal import events, tricks
 from truegreen.wiring.rehearsal import stage as on
-from truegreen.wiring.rehearsal import tricks
 from truegreen.wiring.rehearsal.honest import honest
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -222,3 +226,21 @@ def test_a_check_of_another_name_is_told(request_for, actors):
     )
     decision, _ = decided(*request_for(stage), "1")
     assert (Word.ADMIT, True) == (decision.word, "check-not-shown" in [note.code for note in decision.notes])
+
+
+@pytest.mark.parametrize(
+    ("is_edited", "code"),
+    [
+        pytest.param(False, "all-lanes-hold", id="as-sampled"),
+        pytest.param(True, "files-changed", id="edited"),
+    ],
+)
+def test_at_home_files_that_were_edited_after_sampling_are_told_as_such(actors, tmp_path, is_edited, code):
+    """Nobody merges anything there, so that no word is said of git's versions."""
+    home = events.at_home(actors).stage
+    other = actors.stage.git.run("rev-parse", f"{actors.base}^{{tree}}")
+    facts = msgspec.structs.replace(home.facts, dirty=True, head_tree=other) if is_edited else home.facts
+    evidence = read_evidence([home.write(tmp_path / "evidence")])
+    with GitRepository(home.git.folder, PATH) as git:
+        asked = Asked(facts=facts, git=git, index=None, now=home.now, in_ci=False, version="0")
+        assert code == decide(asked, evidence).code
