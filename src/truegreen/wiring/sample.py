@@ -240,7 +240,7 @@ class _Run:
         tree = working_copy(self._ground.git, untracked=self._ground.facts.local).tree
         is_same = tree == self._ground.copy.tree
         path = self._path(is_evidence=self._ground.is_whole and is_same)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, self._ground.root)
         write_atomic(path, self._record(body))
         if not is_same:
             raise ReachProblem(
@@ -316,6 +316,14 @@ class _Run:
                 f"{body.wire.unattributed} calls belong to no sample (set-up, or clients that many samples share)"
             )
         return tuple(told)
+
+
+def _make_folder(folder: Path, root: Path) -> None:
+    """The folder of a record; a new one of ours keeps itself out of commits, so that a record changes no tree."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    if is_new and folder in (root / ARTIFACTS, root / OWN_FOLDER):
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def exit_code(body: LedgerBody, checked: Checked | None) -> Exit:

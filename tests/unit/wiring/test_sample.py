@@ -61,6 +61,19 @@ def test_a_suite_is_sampled_until_each_case_is_decided(repository, environment, 
     assert () == body.chain
 
 
+def test_a_ledger_keeps_itself_out_of_commits(repository, environment):
+    """Whoever adds everything does not commit a record, which would change the tree that it speaks of."""
+    root = repository({"tests/llm/test_model.py": TESTS})
+    first = run(root, environment, runs=1).body
+    git(root, "add", "--all")
+    assert "" == git(root, "status", "--porcelain")
+    again = run(root, environment, runs=1)
+    assert first.subject == again.body.subject
+    (root / "artifacts" / ".gitignore").write_text("mine\n")
+    run(root, environment, runs=1)
+    assert "mine\n" == (root / "artifacts" / ".gitignore").read_text()
+
+
 def test_every_engine_gives_the_same_ledger(repository, environment):
     """Cases, numbers and buckets; the endpoint answers by prompt and number alone."""
     root = repository({"tests/llm/test_model.py": TESTS})
