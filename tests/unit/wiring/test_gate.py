@@ -228,19 +228,23 @@ def test_a_check_of_another_name_is_told(request_for, actors):
     assert (Word.ADMIT, True) == (decision.word, "check-not-shown" in [note.code for note in decision.notes])
 
 
-@pytest.mark.parametrize(
-    ("is_edited", "code"),
-    [
-        pytest.param(False, "all-lanes-hold", id="as-sampled"),
-        pytest.param(True, "files-changed", id="edited"),
-    ],
-)
-def test_at_home_files_that_were_edited_after_sampling_are_told_as_such(actors, tmp_path, is_edited, code):
-    """Nobody merges anything there, so that no word is said of git's versions."""
+def at_home(actors, folder, **more):
+    """Code of a decision at home about evidence of one commit, with the facts of what lies there now."""
     home = events.at_home(actors).stage
-    other = actors.stage.git.run("rev-parse", f"{actors.base}^{{tree}}")
-    facts = msgspec.structs.replace(home.facts, dirty=True, head_tree=other) if is_edited else home.facts
-    evidence = read_evidence([home.write(tmp_path / "evidence")])
+    facts = msgspec.structs.replace(home.facts, **more)
     with GitRepository(home.git.folder, PATH) as git:
         asked = Asked(facts=facts, git=git, index=None, now=home.now, in_ci=False, version="0")
-        assert code == decide(asked, evidence).code
+        made = decide(asked, read_evidence([home.write(folder)]))
+    return made.word, made.code
+
+
+def test_at_home_files_that_were_edited_after_sampling_are_told_as_such(actors, tmp_path):
+    """Nobody merges anything there, so that no word is said of git's versions."""
+    other = actors.stage.git.run("rev-parse", f"{actors.base}^{{tree}}")
+    assert (Word.ADMIT, "all-lanes-hold") == at_home(actors, tmp_path)
+    assert (Word.HOLD, "files-changed") == at_home(actors, tmp_path, dirty=True, head_tree=other)
+
+
+def test_at_home_evidence_of_another_commit_is_only_old(actors, tmp_path):
+    """After a commit or a rebase nobody has to find out who wrote it."""
+    assert (Word.HOLD, "stale-head") == at_home(actors, tmp_path, head_sha=actors.base)
