@@ -122,7 +122,10 @@ def _runs(
     if lane.runs == "this":
         return tuple(run for run in runs if run.run_id == ground.facts.run_id)
     heads = {ground.facts.head_sha}
+    tried = {run.head_sha for run in runs}
     for head in index.earlier_heads:
+        if head not in tried:  # nothing of the lane ran there, and the clone may lack what was pushed over
+            continue
         try:
             if _counts(head, lane, kind, base, ground):
                 heads.add(head)

@@ -85,6 +85,18 @@ class Ground(msgspec.Struct, kw_only=True):
             raise Unreachable("merge-conflict", paths=", ".join(merged.conflicts[:3]))
         return merged.tree
 
+    def tree_of_head(self, head: str) -> str:
+        """The tree of a head commit itself, as it was committed.
+
+        Raises: Unreachable ``missing-object``.
+        """
+        if head == self.facts.head_sha and self.facts.head_tree is None:
+            return self.head_tree
+        try:
+            return self.git.tree_of(head)
+        except ReachProblem as err:
+            raise Unreachable("missing-object", problem=err.message) from err
+
     def entries(self, tree: str) -> tuple[TreeEntry, ...]:
         """Files of a tree.
 

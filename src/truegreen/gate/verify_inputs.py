@@ -50,18 +50,20 @@ def base_is_tip(candidate: Candidate, ground: Ground) -> Finding | None:
 
 
 def tree_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
-    """The tested tree is the one that git makes of the record's head and base."""
+    """Head's tree and the tested tree are the ones that git makes of the record's head and base."""
     subject = candidate.envelope.subject
     try:
+        head_tree = ground.tree_of_head(subject.head_sha)
         tree = ground.tested_tree(candidate.lane, subject.head_sha, subject.base_sha)
     except Unreachable as err:
         return Finding(code=err.code, standing="stale", facts=err.facts)
-    if subject.tested_tree == tree:
-        return None
-    facts: dict[str, str | int] = {"tested": subject.tested_tree, "recomputed": tree}
-    if ground.facts.local:
-        return Finding(code="files-changed", standing="stale", facts=facts)
-    return Finding(code="tree-mismatch", standing="stale", facts=facts)
+    for said, recomputed in ((subject.head_tree, head_tree), (subject.tested_tree, tree)):
+        facts: dict[str, str | int] = {"tested": said, "recomputed": recomputed}
+        if said != recomputed and ground.facts.local:
+            return Finding(code="files-changed", standing="stale", facts=facts)
+        if said != recomputed:
+            return Finding(code="tree-mismatch", standing="stale", facts=facts)
+    return None
 
 
 def tree_of_the_group(candidate: Candidate, ground: Ground) -> Finding | None:
@@ -87,31 +89,31 @@ def own_policy(candidate: Candidate, ground: Ground) -> Finding | None:
 
 
 def ruler_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
-    """The ruler digest is the one that the tested tree gives."""
+    """The ruler digest and its components are the ones that the tested tree gives."""
     subject = candidate.envelope.subject
     try:
         digests = ground.digests(candidate.lane, subject.tested_tree)
     except Unreachable as err:
         return Finding(code=err.code, standing="stale", facts=err.facts)
     claims = candidate.claims
-    if claims.ruler == digests.ruler.digest:
+    names = moved(claims.ruler_components, digests.ruler.components)
+    if claims.ruler == digests.ruler.digest and not names:
         return None
-    names = moved(dict(claims.ruler_components), dict(digests.ruler.components))
     return Finding(
         code="ruler-mismatch", standing="blocked", facts={"moved": ", ".join(names) or "nothing named"}
     )
 
 
 def subject_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
-    """The subject digest is the one that the tested tree gives."""
+    """The subject digest and its components are the ones that the tested tree gives."""
     try:
         digests = ground.digests(candidate.lane, candidate.envelope.subject.tested_tree)
     except Unreachable as err:
         return Finding(code=err.code, standing="stale", facts=err.facts)
     claims = candidate.claims
-    if claims.subject == digests.subject.digest:
+    names = moved(claims.subject_components, digests.subject.components)
+    if claims.subject == digests.subject.digest and not names:
         return None
-    names = moved(dict(claims.subject_components), dict(digests.subject.components))
     return Finding(
         code="subject-mismatch", standing="blocked", facts={"moved": ", ".join(names) or "nothing named"}
     )
