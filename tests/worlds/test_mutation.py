@@ -55,7 +55,7 @@ IN_WORLDS = {
     "quarantine_is_in_order": "indexes",
 }
 """Check to the family in which its absence is noticed."""
-IN_NOTES = {"topology_is_named": "topology-editable"}
+IN_NOTES = {"topology_is_named": "topology-editable", "check_is_shown": "check-not-shown"}
 """Check that only discloses to what it discloses."""
 IN_WAYS = sorted({name for way in WAYS for name in way.defences} & {name for _, name in CHECKS})
 
