@@ -15,8 +15,6 @@ ELSEWHERE: dict[str, str] = {
     "gate/complete.py": WAYS,
     "gate/complete_exact.py": WAYS,
     "gate/complete_pool.py": WAYS,
-    "gate/decide.py": WAYS,
-    "gate/expected.py": WAYS,
     "gate/ground.py": WAYS,
     "gate/kinds.py": WAYS,
     "gate/ledger_cases.py": WAYS,

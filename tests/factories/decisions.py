@@ -313,12 +313,10 @@ def stale_evidence() -> Decision:
     """All evidence is about an older commit."""
     stale = seen(standing="stale", code="stale-head")
     facts = {"file": stale.name, "container": stale.container, "head_sha": "b" * 40, "asked": HEAD}
-    causes = (
-        of_lane("stale-only", part="all", run_id=RUN, run_attempt=2),
-        Cause(code="stale-head", word=Word.HOLD, lane="model-tests", facts=facts),
-    )
-    row = lane((), Outcome.UNKNOWN, "stale-only", members=(member(standing="missing", digest=None),))
-    return decision(Word.HOLD, causes, (row,), files=(stale,))
+    cause = of_lane("stale-head", part="all", **facts)
+    note = Cause(code="stale-head", word=None, lane="model-tests", facts=facts)
+    row = lane((), Outcome.UNKNOWN, "stale-head", members=(member(standing="missing", digest=None),))
+    return decision(Word.HOLD, (cause,), (row,), files=(stale,), notes=(note,))
 
 
 def forged_tally() -> Decision:

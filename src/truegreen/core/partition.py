@@ -120,11 +120,15 @@ def harness_and_code(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The changed files that are harness, and those that are other code, each sorted.
 
-    Announcements, documents (``DOCS``) and what every lane calls irrelevant are neither, unless the file judges
-    or is a prompt of a lane by one of the ``baselines`` (those of base and head).
+    Announcements, documents (``DOCS``) and what every lane that counts calls irrelevant are neither, unless the
+    file judges or is a prompt of such a lane by one of the ``baselines`` (those of base and head). Advisory lanes
+    are not asked: what they call irrelevant changes nothing.
+
+    Raises: UsageProblem ``irrelevant-hides-ruler`` or ``bad-pattern``.
     """
     known = list(baselines) or [None]
-    sorters = [Sorter(policy, lane, baseline) for lane in policy.lanes for baseline in known]
+    counting = [lane for lane in policy.lanes if lane.role != "advisory"]
+    sorters = [Sorter(policy, lane, baseline) for lane in counting for baseline in known]
     docs = Globs(DOCS)
     harness: set[str] = set()
     code: set[str] = set()

@@ -8,6 +8,7 @@ whether harness and code changed together. What it leaves: records, to ``verify`
   branch's policy. A policy that cannot be read is a configuration error, and no decision word is issued.
 - A base that the default branch's policy does not list blocks. A base without a policy holds; in observe mode
   it exits 0 only while the default branch has no policy either.
+- A policy that the change brings and nobody could read after the merge holds before it.
 - Harness beside other code holds; a queue is asked commit by commit; a push is not asked.
 """
 
@@ -19,7 +20,8 @@ import msgspec
 
 from truegreen.core.baseline import Baseline, Removed, read_baseline, read_removed
 from truegreen.core.decision import Cause
-from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.core.digest import sha256_of
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.index import RunIndex, read_index
 from truegreen.core.lane_digests import changed
@@ -28,7 +30,7 @@ from truegreen.core.partition import harness_and_code
 from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, QUARANTINE_FILE, REMOVED_FILE, KindFacts, Policy
 from truegreen.core.policy_read import read_policy
 from truegreen.core.ports import GitPort, TreeEntry
-from truegreen.gate.ground import Ground
+from truegreen.gate.ground import Ground, unreachable
 from truegreen.gate.local import local_index
 from truegreen.gate.model import Kind
 from truegreen.quarantine.live import Limits, Live, live, reading
@@ -107,8 +109,9 @@ def bind(
         for check in CHECKS if checks is None else checks:
             check(found)
     except ReachProblem as err:
+        told = unreachable(err)
         bound.ground = None
-        bound.hold("missing-object", problem=err.message)
+        bound.hold(told.code, **told.facts)
     return bound
 
 
@@ -125,6 +128,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The policy that decides."""
     default: Policy | None
     """The default branch's policy."""
+    kinds: Mapping[str, KindFacts]
+    """What a policy must know of record kinds."""
 
 
 def _found(asked: Asked, bound: Bound, facts: Mapping[str, KindFacts]) -> Found:
@@ -136,7 +141,7 @@ def _found(asked: Asked, bound: Bound, facts: Mapping[str, KindFacts]) -> Found:
     bound.mode = "enforce" if "enforce" in modes else "observe"
     if policy is not None:
         bound.topology = policy.check.topology
-    return Found(asked=asked, bound=bound, files=files, policy=policy, default=default)
+    return Found(asked=asked, bound=bound, files=files, policy=policy, default=default, kinds=facts)
 
 
 def _ground(found: Found, policy: Policy, kinds: Mapping[str, Kind]) -> Ground:
@@ -174,6 +179,17 @@ def base_has_a_policy(found: Found) -> None:
         bound.hold("no-policy-at-base", base_ref=asked.facts.base_ref)
     elif found.default is None:
         bound.hold("no-policy-at-default", default_branch=asked.facts.default_branch)
+
+
+def new_policy_can_be_read(found: Found) -> None:
+    """A policy that the change brings can be read: merged, it would leave every later change without a decision."""
+    data = found.files.read(found.files.judged_tree, POLICY_FILE)
+    if data is None or (found.policy is not None and sha256_of(data) == found.policy.digest):
+        return
+    try:
+        read_policy(data, kinds=found.kinds)
+    except UsageProblem as err:
+        found.bound.hold("new-policy-unreadable", problem=err.message)
 
 
 def quarantine_is_in_order(found: Found) -> None:
@@ -228,6 +244,7 @@ BindCheck = Callable[[Found], None]
 CHECKS: tuple[BindCheck, ...] = (
     branch_is_listed,
     base_has_a_policy,
+    new_policy_can_be_read,
     quarantine_is_in_order,
     harness_changes_alone,
     working_copy_stays_home,

@@ -5,6 +5,7 @@ What it decides: for each required and consulted lane, what is missing or contra
 the records say, to ``decide``.
 
 - Without a complete run index nothing is complete. A lane of which no attempt started holds.
+- A lane that measured the same thing on two events holds: only one event's records can count.
 - One record a (run, attempt, lane, part): two with different bytes block.
 - Pooling lanes: the newest started attempt's ledger is the member; it names every earlier started attempt,
   and what it says of them must be what they said of themselves.
@@ -25,7 +26,7 @@ from truegreen.core.outcome import Word
 from truegreen.core.policy import Lane
 from truegreen.gate.complete_exact import EXACT_CHECKS
 from truegreen.gate.complete_pool import POOL_CHECKS
-from truegreen.gate.expected import Expected, Started, expect, sequence_number
+from truegreen.gate.expected import ACCEPTED_EVENTS, Expected, Started, expect, sequence_number
 from truegreen.gate.ground import Ground, Unreachable
 from truegreen.gate.model import Candidate, Kind, LaneEvidence
 from truegreen.gate.place import Place
@@ -43,9 +44,15 @@ def index_is_complete(place: Place, ground: Ground) -> Iterator[Cause]:
     elif not index.complete:
         problem = "the run index says that a page or a count is missing"
     elif index.repo.casefold() != ground.facts.repo.casefold() or index.head_sha != ground.facts.head_sha:
-        problem = f"the run index is about {index.repo} {index.head_sha[:12]}"
+        yield place.hold(
+            "index-other-head",
+            index_head=f"{index.repo} {index.head_sha}",
+            head=f"{ground.facts.repo} {ground.facts.head_sha}",
+        )
     elif ground.facts.pull_request is not None and ground.facts.pull_request not in index.pull_requests:
         problem = f"the run index does not cover pull request {ground.facts.pull_request}"
+    elif ground.facts.event == "merge_group" and not index.pull_requests:
+        problem = "the run index covers no pull request of the queue"
     elif not place.expected.jobs_complete:
         problem = "the run index lacks jobs of an attempt"
     elif (run := index.run(ground.facts.run_id)) is None or len(run.attempts) < ground.facts.run_attempt:
@@ -66,6 +73,16 @@ def jobs_are_unambiguous(place: Place, ground: Ground) -> Iterator[Cause]:
     del ground
     if place.expected.two_jobs:
         yield place.block("two-jobs-one-name", job=place.expected.two_jobs)
+
+
+def one_event_measured(place: Place, ground: Ground) -> Iterator[Cause]:
+    """The lane ran on the event that is asked about alone; another one's record of the same thing can never count."""
+    accepted = ACCEPTED_EVENTS[ground.facts.event]
+    other = next((one for one in place.expected.started if one.run.event not in accepted), None)
+    if other is not None:
+        yield place.hold(
+            "event-mismatch", event=other.run.event, asked=ground.facts.event, run_id=other.run.run_id
+        )
 
 
 def something_started(place: Place, ground: Ground) -> Iterator[Cause]:
@@ -93,14 +110,16 @@ def attempts_have_ended(place: Place, ground: Ground) -> Iterator[Cause]:
 
 def newest_left_its_record(place: Place, ground: Ground) -> Iterator[Cause]:
     """The newest started attempt has an accepted record."""
-    del ground
     newest = place.newest
     if newest is None or newest.job.running or place.record_of(newest) is not None:
         return
     conclusion = newest.job.conclusion or "unknown"
-    finding = place.finding_of(newest)
-    if finding is not None:
-        yield place.hold(finding.code, **finding.facts)
+    found, finding = place.readable_of(newest), place.finding_of(newest)
+    if found is not None and finding is not None:
+        facts = {**finding.facts, "file": found.name, "container": found.container}
+        yield place.hold(finding.code, **facts)
+    elif ground.facts.local:  # no forge saw a run, so nothing is said of one
+        yield place.hold("not-sampled-here")
     elif conclusion in ("cancelled", "timed_out"):
         yield place.hold("cancelled", attempt=newest.attempt.attempt, conclusion=conclusion)
     else:
@@ -123,6 +142,7 @@ GENERAL_CHECKS: tuple[PlaceCheck, ...] = (
     heads_can_be_told,
     jobs_are_unambiguous,
     one_record_each,
+    one_event_measured,
     something_started,
     attempts_have_ended,
     newest_left_its_record,
@@ -159,7 +179,7 @@ def complete(
     causes += [cause for place in places for check in checks for cause in check(place, ground)]
     notes: list[Cause] = []
     j, unknown = _sequence(lane, kind, base, places, ground)
-    causes.extend(unknown)
+    causes.extend(one for one in unknown if one.code not in {told.code for told in causes})
     notes.extend(_disclosures(lane, accepted, places, ground))
     evidence = LaneEvidence(
         lane=lane,

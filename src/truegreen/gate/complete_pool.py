@@ -55,7 +55,7 @@ def left_none_left_none(place: Place, ground: Ground) -> Iterator[Cause]:
         if place.readable_of(one) is not None:
             yield place.block("chain-contradicts", **facts)
         elif not one.attempt.artifacts_complete or one.has_artifact(place.lane.name, place.part):
-            yield place.hold("left-no-record", **facts)
+            yield place.hold("earlier-not-read", **facts)
 
 
 def other_key_is_another_key(place: Place, ground: Ground) -> Iterator[Cause]:

@@ -7,23 +7,43 @@ its record, to ``complete``.
 - A run counts if its workflow is the lane's and its head is this head. Under ``runs = "this"`` only the run
   in which the gate runs.
 - For pooling lanes the pull request's earlier heads count as well when their author's change, merged with the
-  same base, gives the same key: an empty commit does not shake off a result.
+  same base, gives the same key: an empty commit does not shake off a result. One that conflicts with the base by
+  now is asked for the key of its own tree; one whose tree gives no key at all shares it with nobody.
 - In a queue the heads of its pull requests count when they give the very tree of the group.
+- A run of another event counts if it tested the same (``SAME_EVENTS``), and its records satisfy nothing.
 - An attempt is a member if the lane's job started in it. "Newest" is by start time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from truegreen.core.errors import EvidenceProblem
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.index import Attempt, Job, Run
 from truegreen.core.policy import Lane
 from truegreen.core.record import artifact_name
-from truegreen.gate.ground import Ground, Unreachable
+from truegreen.gate.ground import UNANSWERED, Ground, Unreachable, unreachable
 from truegreen.gate.model import Kind
+
+ACCEPTED_EVENTS: Mapping[str, tuple[str, ...]] = {
+    "pull_request": ("pull_request",),
+    "merge_group": ("merge_group", "pull_request"),
+    "push": ("push",),
+    "local": ("local",),
+}
+"""Event of the decision to the events whose records may count."""
+SAME_EVENTS: Mapping[str, tuple[str, ...]] = {
+    **ACCEPTED_EVENTS,
+    "pull_request": ("pull_request", "push"),
+    "merge_group": ("merge_group", "pull_request", "push"),
+}
+"""Event of the decision to the events that can measure the same thing. A push after a merge stands for itself."""
+NO_KEY = "no-key"
+"""Stands in place of a ruler digest where a tree gives none; no digest reads so."""
+Key = tuple[str, str]
+"""(ruler, subject) digests."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,25 +151,89 @@ def _runs(
                 heads.add(head)
         except Unreachable as err:
             problems.append((err.code, dict(err.facts) | {"head": head}))
-    return tuple(sorted((run for run in runs if run.head_sha in heads), key=lambda run: run.run_id))
+    try:
+        counting = [run for run in runs if run.head_sha in heads and _measured_this(run, lane, base, ground)]
+    except Unreachable as err:
+        problems.append((err.code, dict(err.facts)))
+        counting = [run for run in runs if run.head_sha in heads]
+    return tuple(sorted(counting, key=lambda run: run.run_id))
 
 
 def _counts(head: str, lane: Lane, kind: Kind, base: str, ground: Ground) -> bool:
     """Whether an earlier head's attempts belong to the expected set."""
     if ground.facts.event == "merge_group":
-        return ground.tested_tree(lane, head, base) == ground.head_tree
+        return _earlier_tree(head, lane, base, ground) == ground.head_tree
     if kind.attempt != "pool":
         return False
-    return key_of(head, lane, base, ground) == key_of(ground.facts.head_sha, lane, base, ground)
+    return earlier_key(head, lane, base, ground) == key_of(ground.facts.head_sha, lane, base, ground)
 
 
-def key_of(head: str, lane: Lane, base: str, ground: Ground) -> tuple[str, str]:
-    """(ruler, subject) digests that the author's change at ``head`` gives on ``base``.
+def _measured_this(run: Run, lane: Lane, base: str, ground: Ground) -> bool:
+    """Whether a run of a head that counts measured the same thing; a push measures the head as it is."""
+    event = ground.facts.event
+    if run.event in ACCEPTED_EVENTS[event]:
+        return True
+    if run.event not in SAME_EVENTS[event]:
+        return False
+    there = _key_of_tree(_own_tree(run.head_sha, ground), lane, ground)
+    return there == key_of(ground.facts.head_sha, lane, base, ground)
+
+
+def key_of(head: str, lane: Lane, base: str, ground: Ground) -> Key:
+    """The key that the author's change at ``head`` gives on ``base``.
 
     Raises: Unreachable.
     """
     digests = ground.digests(lane, ground.tested_tree(lane, head, base))
     return (digests.ruler.digest, digests.subject.digest)
+
+
+def earlier_key(head: str, lane: Lane, base: str, ground: Ground) -> Key:
+    """The key of an earlier head. What was wrong with it then is no fault of the head of now.
+
+    Raises: Unreachable ``earlier-push-not-fetched`` or ``git-failed``.
+    """
+    try:
+        return _key_of_tree(_earlier_tree(head, lane, base, ground), lane, ground)
+    except Unreachable as err:
+        raise _about_earlier(err, head) from err
+
+
+def _earlier_tree(head: str, lane: Lane, base: str, ground: Ground) -> str:
+    """The tree that an earlier head gives on ``base``; its own one where the two conflict by now."""
+    try:
+        return ground.tested_tree(lane, head, base)
+    except Unreachable as err:
+        if err.code != "merge-conflict":
+            raise _about_earlier(err, head) from err
+        return _own_tree(head, ground)
+
+
+def _own_tree(head: str, ground: Ground) -> str:
+    try:
+        return ground.git.tree_of(head)
+    except ReachProblem as err:
+        raise _about_earlier(unreachable(err), head) from err
+
+
+def _key_of_tree(tree: str, lane: Lane, ground: Ground) -> Key:
+    """The key of a tree; one whose files give no digests has a key that no other tree shares."""
+    try:
+        digests = ground.digests(lane, tree)
+    except Unreachable as err:
+        if err.code in UNANSWERED:
+            raise
+        return (NO_KEY, tree)
+    except UsageProblem:  # its files contradict the policy; those of now are asked for themselves
+        return (NO_KEY, tree)
+    return (digests.ruler.digest, digests.subject.digest)
+
+
+def _about_earlier(err: Unreachable, head: str) -> Unreachable:
+    """An object that is missing is named as what it is: a push that no branch leads to any more."""
+    if err.code != "missing-object":
+        return err
+    return Unreachable("earlier-push-not-fetched", head=head, **err.facts)
 
 
 def sequence_number(lane: Lane, base: str, ground: Ground) -> int:
@@ -167,7 +251,7 @@ def sequence_number(lane: Lane, base: str, ground: Ground) -> int:
     for head in index.earlier_heads if index else ():
         if head not in tried:
             continue
-        key = key_of(head, lane, base, ground)
+        key = earlier_key(head, lane, base, ground)
         if key not in keys:
             keys.append(key)
     return keys.index(current) + 1 if current in keys else len(keys) + 1

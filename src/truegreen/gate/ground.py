@@ -5,7 +5,7 @@ What it decides: which tree a lane must have tested, and what its digests are. W
 records, to ``verify``; the expected set, to ``complete``.
 
 - Everything is recomputed from objects of the clone; nothing is taken from a record.
-- A missing object or a conflict is an answer of its own (``Unreachable``), never a default.
+- A missing object, a failure of git or a conflict is an answer of its own (``Unreachable``), never a default.
 - Answers are cached: one merge and one digest a (head, base, lane), however many records name them.
 """
 
@@ -32,6 +32,17 @@ class Unreachable(Exception):  # noqa: N818 - an answer that the flow turns into
         super().__init__(code)
         self.code = code
         self.facts = facts
+
+
+UNANSWERED = frozenset({"missing-object", "git-failed"})
+"""Codes that say nothing of a tree: git could not be asked about it."""
+
+
+def unreachable(err: ReachProblem) -> Unreachable:
+    """A question that git did not answer: the clone lacks an object, or git itself failed."""
+    if err.code == "missing-object":
+        return Unreachable("missing-object", problem=err.message)
+    return Unreachable("git-failed", problem=err.message)
 
 
 class Ground(msgspec.Struct, kw_only=True):
@@ -65,7 +76,7 @@ class Ground(msgspec.Struct, kw_only=True):
     def tested_tree(self, lane: Lane, head: str, base: str) -> str:
         """The tree that ``lane`` tests for this head and base.
 
-        Raises: Unreachable ``merge-conflict`` or ``missing-object``.
+        Raises: Unreachable ``merge-conflict``, or as ``unreachable`` says.
         """
         key = (lane.tree, head, base)
         if key not in self._trees:
@@ -80,7 +91,7 @@ class Ground(msgspec.Struct, kw_only=True):
                 return self.git.tree_of(head)
             merged = self.git.merge_tree(head, base)
         except ReachProblem as err:
-            raise Unreachable("missing-object", problem=err.message) from err
+            raise unreachable(err) from err
         if merged.tree is None:
             raise Unreachable("merge-conflict", paths=", ".join(merged.conflicts[:3]))
         return merged.tree
@@ -100,19 +111,19 @@ class Ground(msgspec.Struct, kw_only=True):
     def entries(self, tree: str) -> tuple[TreeEntry, ...]:
         """Files of a tree.
 
-        Raises: Unreachable ``missing-object``.
+        Raises: Unreachable as ``unreachable`` says.
         """
         if tree not in self._entries:
             try:
                 self._entries[tree] = self.git.entries(tree)
             except ReachProblem as err:
-                raise Unreachable("missing-object", problem=err.message) from err
+                raise unreachable(err) from err
         return self._entries[tree]
 
     def file_at(self, tree: str, path: str) -> bytes | None:
         """Content of a regular file of a tree, or None if it has none of that path.
 
-        Raises: Unreachable ``missing-object``.
+        Raises: Unreachable as ``unreachable`` says.
         """
         entry = next((e for e in self.entries(tree) if e.path == path), None)
         if entry is None or not entry.mode.startswith("100"):
@@ -122,7 +133,7 @@ class Ground(msgspec.Struct, kw_only=True):
     def baseline_at(self, tree: str) -> Baseline | None:
         """The baseline that a tree holds.
 
-        Raises: Unreachable ``baseline-unreadable`` or ``missing-object``.
+        Raises: Unreachable ``baseline-unreadable``, or as ``unreachable`` says.
         """
         data = self.file_at(tree, BASELINE_FILE)
         if data is None:
@@ -140,14 +151,14 @@ class Ground(msgspec.Struct, kw_only=True):
         try:
             tree = self.git.tree_of(commit)
         except ReachProblem as err:
-            raise Unreachable("missing-object", problem=err.message) from err
+            raise unreachable(err) from err
         return self.baseline_at(tree)
 
     def digests(self, lane: Lane, tree: str) -> LaneDigests:
         """Ruler and subject digests of ``lane`` on ``tree``.
 
-        Raises: Unreachable ``missing-object``, ``baseline-unreadable`` or ``digests-unknown``; UsageProblem
-        ``irrelevant-hides-ruler`` for a lane that counts.
+        Raises: Unreachable ``baseline-unreadable``, ``empty-lane`` or ``digests-unknown``, or as ``unreachable``
+        says; UsageProblem ``irrelevant-hides-ruler`` for a lane that counts.
         """
         key = (lane.name, tree)
         if key not in self._digests:
@@ -162,8 +173,10 @@ class Ground(msgspec.Struct, kw_only=True):
             self._blobs.update(self.git.blob_digests(sorted(unknown)))
             return lane_digests(entries, self.policy, lane, baseline, self._blobs, self._blob)
         except ReachProblem as err:
-            raise Unreachable("missing-object", problem=err.message) from err
+            raise unreachable(err) from err
         except EvidenceProblem as err:
+            if err.code == "empty-ruler":
+                raise Unreachable("empty-lane", lane=lane.name, tests=lane.tests) from err
             raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
         except UsageProblem as err:
             if lane.role != "advisory":  # a configuration error issues no decision; advice changes nothing
@@ -174,7 +187,7 @@ class Ground(msgspec.Struct, kw_only=True):
         try:
             return self.git.blob(oid)
         except ReachProblem as err:
-            raise Unreachable("missing-object", problem=err.message) from err
+            raise unreachable(err) from err
 
     def base_of(self, lane: Lane, base_sha: str) -> str:
         """The commit at which it is read what base had, for a record that says ``base_sha``.
@@ -184,7 +197,7 @@ class Ground(msgspec.Struct, kw_only=True):
         newer than what the head holds anyway, else what the head holds. Otherwise a record could choose an old
         base that had fewer cases.
 
-        Raises: Unreachable ``missing-object``.
+        Raises: Unreachable as ``unreachable`` says.
         """
         facts = self.facts
         if facts.group_base is not None or facts.event == "push":
@@ -194,5 +207,5 @@ class Ground(msgspec.Struct, kw_only=True):
             if fork is not None and (lane.tree == "head" or self.git.is_ancestor(base_sha, fork)):
                 return fork
         except ReachProblem as err:
-            raise Unreachable("missing-object", problem=err.message) from err
+            raise unreachable(err) from err
         return base_sha

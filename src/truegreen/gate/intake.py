@@ -234,7 +234,7 @@ def _refusal(container: str, name: str, err: EvidenceProblem | OSError) -> Refus
         container=container,
         name=name,
         code=problem.code,
-        message=f"{quoted(name)} was not read: {problem.message}",
+        message=f"{quoted(name)}: {problem.message}",
         contradictory=problem.contradictory,
     )
 

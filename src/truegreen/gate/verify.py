@@ -9,7 +9,7 @@ What it decides: for each evidence file, one standing. What it leaves: whether e
 - Then the checks of ``CHECKS`` in order; the first that speaks decides. Each is one function, so that a test
   can take one away and show which hostile record would then count.
 - Foreign, forged or contradictory blocks; ours but about something else is stale: it satisfies nothing.
-- Records of advisory lanes and of lanes that base lacks are notes, whatever they are.
+- Records of advisory lanes and of lanes that base lacks are notes, whatever they are; so is an earlier decision.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from truegreen.core.decision import SCHEMA as DECISION
 from truegreen.core.decision import SeenFile
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem
@@ -125,6 +126,8 @@ def _read(file: EvidenceFile, ground: Ground, kinds: Mapping[str, Kind], read: R
     """The record in a file, or why it cannot be one."""
     try:
         envelope, digest = read(file.data)
+        if envelope.schema == DECISION:
+            return Finding(code="decision-beside", standing="note")
         named = kind_of(envelope.schema)
         kind = kinds.get(named[0]) if named else None
         if kind is None or named is None or named[1] != 1:

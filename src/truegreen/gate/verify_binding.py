@@ -2,7 +2,7 @@
 """Checks of what a record is about: repository, workflow, event, head, base branch, run.
 
 - Another repository or an unlisted workflow is foreign: it blocks.
-- Another commit, base branch or pull request of ours is stale: it satisfies nothing.
+- Another commit, event, base branch or pull request of ours is stale: it satisfies nothing.
 - A run that a complete index lacks is stale; a run that the index describes otherwise is a contradiction.
 - Names of repositories are compared without case, as the forge does.
 """
@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from truegreen.core.index import Attempt, Job
 from truegreen.core.instants import instant
+from truegreen.gate.expected import ACCEPTED_EVENTS
 from truegreen.gate.ground import Ground
 from truegreen.gate.model import Candidate, Finding
 
@@ -68,6 +69,16 @@ def own_head_repository(candidate: Candidate, ground: Ground) -> Finding | None:
         code="foreign-head-repo",
         standing="blocked",
         facts={"repo": subject.head_repo[:100], "asked": ground.facts.head_repo},
+    )
+
+
+def own_event(candidate: Candidate, ground: Ground) -> Finding | None:
+    """The record comes from a run of the event that is asked about; a group takes those of its pull requests too."""
+    event = candidate.envelope.subject.event
+    if event in ACCEPTED_EVENTS[ground.facts.event]:
+        return None
+    return Finding(
+        code="event-mismatch", standing="stale", facts={"event": event, "asked": ground.facts.event}
     )
 
 
@@ -200,6 +211,7 @@ FOREIGN_CHECKS = (
 """Whose record it is: somebody else's, or one that denies the run that it names (a part has a job of its own)."""
 STALE_CHECKS = (
     not_dirty,
+    own_event,
     own_pull_request,
     own_head,
     own_base_ref,

@@ -14,7 +14,7 @@ from datetime import timedelta
 from truegreen.core.errors import ReachProblem
 from truegreen.core.instants import instant
 from truegreen.core.lane_digests import moved
-from truegreen.gate.ground import Ground, Unreachable
+from truegreen.gate.ground import Ground, Unreachable, unreachable
 from truegreen.gate.model import Candidate, Finding
 from truegreen.gate.verify_binding import SKEW_S
 
@@ -34,7 +34,8 @@ def base_on_branch(candidate: Candidate, ground: Ground) -> Finding | None:
         if subject.base_sha == ground.tip or ground.git.is_ancestor(subject.base_sha, ground.tip):
             return None
     except ReachProblem as err:
-        return Finding(code="missing-object", standing="stale", facts={"problem": err.message})
+        told = unreachable(err)
+        return Finding(code=told.code, standing="stale", facts=told.facts)
     return Finding(
         code="base-not-ancestor", standing="stale", facts={"base_sha": subject.base_sha, "tip": ground.tip}
     )
@@ -99,9 +100,7 @@ def ruler_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
     names = moved(claims.ruler_components, digests.ruler.components)
     if claims.ruler == digests.ruler.digest and not names:
         return None
-    return Finding(
-        code="ruler-mismatch", standing="blocked", facts={"moved": ", ".join(names) or "nothing named"}
-    )
+    return Finding(code="ruler-mismatch", standing="blocked", facts={"moved": ", ".join(names)})
 
 
 def subject_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
@@ -114,9 +113,7 @@ def subject_recomputed(candidate: Candidate, ground: Ground) -> Finding | None:
     names = moved(claims.subject_components, digests.subject.components)
     if claims.subject == digests.subject.digest and not names:
         return None
-    return Finding(
-        code="subject-mismatch", standing="blocked", facts={"moved": ", ".join(names) or "nothing named"}
-    )
+    return Finding(code="subject-mismatch", standing="blocked", facts={"moved": ", ".join(names)})
 
 
 def not_from_the_future(candidate: Candidate, ground: Ground) -> Finding | None:

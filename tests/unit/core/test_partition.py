@@ -238,6 +238,13 @@ def test_what_every_lane_calls_irrelevant_is_no_other_code():
     assert (((), ()), ((), ("site/a.js",))) == (_split(["site/a.js"], both), _split(["site/a.js"], one))
 
 
+def test_an_advisory_lane_is_not_asked():
+    """Neither what it calls irrelevant nor a pattern of it that hides its own tests weighs anything."""
+    advisory = '\n[lanes.n]\ntests = "tests/n"\nrole = "advisory"\nirrelevant = ["*.md"]'
+    made = policy(lane='irrelevant = ["site/**"]' + advisory)
+    assert ((), ("tests/n/a.md",)) == _split(["site/a.js", "tests/n/a.md"], made)
+
+
 def test_nothing_changed_is_nothing():
     """No path, no lists."""
     assert ((), ()) == _split([])

@@ -111,7 +111,7 @@ def test_a_path_that_is_not_there_is_refused_not_raised(tmp_path):
     for path in (tmp_path / "nothing", tmp_path / "file" / "nothing"):
         assert [("nothing", "nothing", "evidence-missing", False)] == refused(path)
     missing = read_evidence([tmp_path / "nothing\x1b"]).refusals[0]
-    assert r'"nothing\x1b" was not read' in missing.message
+    assert r'"nothing\x1b": nothing of that name' in missing.message
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import msgspec
 
-from truegreen.core.policy import BASELINE_FILE, QUARANTINE_FILE
+from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, QUARANTINE_FILE
 from truegreen.wiring.rehearsal import records
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.clone import Files
@@ -88,6 +88,12 @@ def _edited(actors: Actors) -> dict[str, str | bytes]:
 def harness_beside_code(actors: Actors) -> on.Stage:
     """The workflow that gates is edited together with code."""
     return with_head(actors, {**actors.files, actors.policy.check.workflow: "on: push\n"}).stage
+
+
+def unreadable_new_policy(actors: Actors) -> on.Stage:
+    """The change breaks the policy and touches nothing else."""
+    before = {**actors.files, actors.setting.program: "ANSWER = 1\n"}
+    return with_head(actors, {**before, POLICY_FILE: "schema = 1\n"}).stage
 
 
 def unlisted_base(actors: Actors) -> on.Stage:

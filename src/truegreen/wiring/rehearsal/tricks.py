@@ -14,14 +14,18 @@ from zipfile import ZipFile
 
 import msgspec
 
-from truegreen.core.digest import Sha256
+from truegreen.core.canonical import write_json
+from truegreen.core.digest import sha256_of
 from truegreen.core.index import Run, RunIndex
-from truegreen.core.record import Envelope, write_record
-from truegreen.sampling.ledger import Case, LedgerBody, Sample
+from truegreen.core.record import Envelope, artifact_name, write_record
+from truegreen.sampling.ledger import Case, Components, LedgerBody, Sample
 from truegreen.wiring.rehearsal import records
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.honest import Actors
 from truegreen.wiring.rehearsal.setting import Cast
+
+PUSH_RUN = 998
+"""A run that a push started."""
 
 
 def path_of(actors: Actors, attempt: int = 1) -> str:
@@ -139,11 +143,47 @@ def sharing(actors: Actors) -> list[Cast]:
 
 
 def forged(actors: Actors, component: str) -> on.Stage:
-    """The ruler or subject digest is another one."""
+    """The ruler or subject is that of other files, and its digest is right for those."""
     told = getattr(body_of(record_of(actors)), component)
+    made_up = dict.fromkeys(told.components, "sha256:" + "1" * 64)
     return with_body(
-        actors, **{component: msgspec.structs.replace(told, digest=Sha256("sha256:" + "1" * 64))}
+        actors,
+        **{component: Components(digest=sha256_of(write_json(made_up)), components=made_up)},
     )
+
+
+def made_up_components(actors: Actors) -> on.Stage:
+    """The ruler's digest is right and the components that it is said to be made of are not."""
+    told = body_of(record_of(actors)).ruler
+    made_up = dict.fromkeys(told.components, "sha256:" + "1" * 64)
+    return with_body(actors, ruler=msgspec.structs.replace(told, components=made_up))
+
+
+def pushed_too(actors: Actors) -> on.Stage:
+    """The lane also ran on a push of the same commit, before the pull request's run."""
+    return _with_push(actors, on.EARLIER_AT)
+
+
+def pushed_instead(actors: Actors) -> on.Stage:
+    """The lane ran on a push alone, and its record claims to be the pull request's."""
+    skipped = one_job(actors, conclusion="skipped", started_at=None)
+    stage = _with_push(replace(actors, stage=skipped), on.STARTED_AT)
+    for cast in sharing(actors):
+        path = on.evidence_path(cast.lane.name, "all", 1)
+        record = stage.ledgers[path]
+        about = msgspec.structs.replace(record.subject, run_id=PUSH_RUN, event="push")
+        stage = stage.with_evidence(path, msgspec.structs.replace(record, subject=about))
+    return stage
+
+
+def _with_push(actors: Actors, started_at: str) -> on.Stage:
+    """The stage with a run of the lane's workflow that a push of the head started."""
+    jobs = (on.job(on.job_of(actors.lane), started_at=started_at),)
+    names = tuple(artifact_name(cast.lane.name, "all", 1) for cast in sharing(actors))
+    attempt = on.attempt(1, jobs, names, started_at)
+    head, workflow = actors.stage.facts.head_sha, actors.lane.workflow
+    run = on.run(PUSH_RUN, head, (attempt,), workflow=workflow, event="push")
+    return index(actors, lambda listed: msgspec.structs.replace(listed, runs=(run, *listed.runs)))
 
 
 def fewer_cases(actors: Actors) -> on.Stage:

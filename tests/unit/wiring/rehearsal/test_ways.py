@@ -5,6 +5,11 @@ import pytest
 
 from factories.defences import CHECKS
 from truegreen.core.outcome import Word
+from truegreen.report.explained import explain_code, explain_decision, shown_plain
+from truegreen.report.reasons import catalogue
+from truegreen.report.sentence import MISSING
+from truegreen.report.story import Story
+from truegreen.report.text import text_of
 from truegreen.wiring.rehearsal.ways import WAYS
 
 BY_ID = {way.id: way for way in WAYS}
@@ -26,6 +31,18 @@ def asserted(name, decision):
 def test_each_way_gets_its_own_answer(name, tried):
     """Being stopped by something else is not being stopped."""
     assert (BY_ID[name].word, BY_ID[name].code) == answer(tried(name))
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_no_sentence_lacks_a_fact(name, tried):
+    """What a decision says is whole, in each of its sentences."""
+    decision = tried(name)
+    story = Story(decision)
+    told = (*explain_decision(story), *map(explain_code, catalogue().values()))
+    assert MISSING not in text_of(decision)
+    assert [] == [
+        one.reason.code for one in told if MISSING in one.sentence(shown_plain) + one.paragraph(shown_plain)
+    ]
 
 
 @pytest.mark.parametrize("name", [way.id for way in WAYS if way.told])
