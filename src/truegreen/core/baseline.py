@@ -11,7 +11,9 @@ gate; writing, to ``ledger baseline``.
 - A removed id stays announced for ever or until the id comes back; a rename says where it went.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
+
+from functools import lru_cache
 
 import msgspec
 
@@ -83,6 +85,7 @@ class RemovedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The entries in file order."""
 
 
+@lru_cache(maxsize=4)  # base and head hold the same one more often than not
 def read_baseline(data: bytes) -> Baseline:
     """The baseline in ``data``.
 

@@ -25,7 +25,6 @@ from math import isfinite
 from typing import Any, NoReturn
 
 import msgspec
-import rfc8785
 
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
@@ -35,6 +34,9 @@ MAX_SAFE_INTEGER = 2**53 - 1
 
 PLAIN_DIGITS_BELOW = 1e21
 """Doubles below this are written without exponent by RFC 8785 (ECMA-262, Number::toString)."""
+
+WRITTEN_ALIKE_FROM = 1e-4
+"""From here on the shortest digits of a double with a fraction stand without exponent, in ``repr`` and in RFC 8785."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,10 +56,8 @@ _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[]{}'))
 _STEP = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _SURROGATE_HINT = re.compile(rb"\\u[dD][89a-fA-F]")
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
-)
-_TOKEN = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*+")(?P<colon>[ \t\r\n]*+:)?|[\[\]{}]')
+_ESCAPE = r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+_PIECE = r'(?P<name>"(?:[^"\\]|\\.)*+")(?P<colon>[ \t\r\n]*+:)?|[\[\]{}]'
 
 
 def read_json(data: bytes, limits: Limits = DEFAULT) -> Any:
@@ -89,11 +89,17 @@ def write_json(value: Any, limits: Limits = DEFAULT) -> bytes:
     Raises: EvidenceProblem ``number-out-of-range``, ``not-utf8``, ``too-deep`` or ``not-json`` for a value that has no
     canonical form which ``read_json`` reads back.
     """
-    simple = _is_simple(value, limits)
+    if _is_simple(value, limits):
+        try:
+            return _encoder.encode(value).encode()
+        except UnicodeEncodeError as err:
+            raise _lone_surrogate() from err
+    import rfc8785  # noqa: PLC0415 - few values need it, and the gate's line should come soon
+
     try:
-        return _encoder.encode(value).encode() if simple else rfc8785.dumps(value)
+        return rfc8785.dumps(value)
     except (UnicodeEncodeError, rfc8785.CanonicalizationError) as err:
-        raise EvidenceProblem("not-utf8", "a text holds a lone surrogate, which no UTF-8 can carry") from err
+        raise _lone_surrogate() from err
 
 
 def is_canonical(data: bytes, limits: Limits = DEFAULT) -> bool:
@@ -146,6 +152,10 @@ def _check_double(number: float, shown: str) -> None:
         raise _out_of_range(f"the whole number {shown} is outside ±{MAX_SAFE_INTEGER}")
 
 
+def _lone_surrogate() -> EvidenceProblem:
+    return EvidenceProblem("not-utf8", "a text holds a lone surrogate, which no UTF-8 can carry")
+
+
 def _out_of_range(sentence: str) -> EvidenceProblem:
     return EvidenceProblem("number-out-of-range", sentence)
 
@@ -185,7 +195,7 @@ def _check_depth(data: bytes, limits: Limits) -> None:
 
 
 def _check_surrogates(text: str) -> None:
-    for escape in _ESCAPE.finditer(text):
+    for escape in re.finditer(_ESCAPE, text):
         if escape[1]:
             raise EvidenceProblem(
                 "not-utf8",
@@ -205,7 +215,7 @@ def _duplicate(text: str) -> EvidenceProblem:
 def _second_key(text: str) -> tuple[str, int, int]:
     """The first name that its object already has, and both places; the text is known to have one and to be JSON up to it."""
     open_objects: list[dict[str, int]] = []
-    tokens = _TOKEN.finditer(text)
+    tokens = re.finditer(_PIECE, text)
     while True:
         token = next(tokens)
         if token[0] in "[{":
@@ -230,7 +240,8 @@ def _reason(text: str, position: int) -> str:
 
 
 def _is_simple(value: Any, limits: Limits) -> bool:
-    """Whether the C encoder writes the canonical form: no double, and every name is ASCII, where all orders agree.
+    """Whether the C encoder writes the canonical form: every name is ASCII, where all orders agree, and every double
+    is one that Python and RFC 8785 write alike.
 
     Walks level by level, so that a value that cannot be written is refused before anything recurses.
     """
@@ -251,7 +262,7 @@ def _is_simple(value: Any, limits: Limits) -> bool:
                 _check_integer(item)
             elif kind is float:
                 _check_double(item, repr(item))
-                simple = False
+                simple &= abs(item) >= WRITTEN_ALIKE_FROM and not item.is_integer()
             else:
                 raise EvidenceProblem("not-json", f"a value of type {kind.__name__} has no JSON form")
         if not containers:

@@ -34,9 +34,9 @@ LFS_POINTER_BELOW = 1024
 """A Git LFS pointer is shorter than this, in bytes (git-lfs, docs/spec.md)."""
 
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}\Z")
-_H1 = re.compile(r"h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=\Z")
-_LFS_FIRST_LINE = re.compile(rb"version https://(?:git-lfs|hawser)\.github\.com/spec/")
-_LFS_OBJECT_LINE = re.compile(rb"^oid [a-z0-9]+:[0-9a-f]+\r?$", re.MULTILINE)
+_H1 = r"h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=\Z"
+_LFS_BEGINNINGS = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
+_LFS_OBJECT_LINE = rb"(?m)^oid [a-z0-9]+:[0-9a-f]+\r?$"
 
 
 def sha256_of(data: bytes) -> Sha256:
@@ -59,7 +59,7 @@ def parse_h1(text: str) -> H1:
 
     Raises: EvidenceProblem ``bad-digest``.
     """
-    if not _H1.match(text):
+    if not re.match(_H1, text):
         raise _bad_digest(text, "h1: and 44 characters of canonical Base64")
     return H1(text)
 
@@ -81,8 +81,10 @@ def h1(files: Iterable[tuple[str, Sha256]]) -> H1:
 
 def is_lfs_pointer(data: bytes) -> bool:
     """Whether the bytes are a Git LFS pointer, that is, not the content that a file of this name should have."""
-    return len(data) < LFS_POINTER_BELOW and bool(
-        _LFS_FIRST_LINE.match(data) and _LFS_OBJECT_LINE.search(data)
+    return (
+        len(data) < LFS_POINTER_BELOW
+        and data.startswith(_LFS_BEGINNINGS)
+        and re.search(_LFS_OBJECT_LINE, data) is not None
     )
 
 

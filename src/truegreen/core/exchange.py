@@ -10,8 +10,9 @@ sample, to ``core.wire`` and to the sampler.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 
 class End(Enum):
@@ -45,8 +46,7 @@ class Closer(Enum):
     OBSERVER = "observer"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that the endpoint reported; None where it reported nothing."""
 
     prompt_tokens: int | None = None
@@ -59,8 +59,7 @@ class Usage:
     """Prompt tokens served from the provider's prefix cache."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """One request and what came back."""
 
     id: int

@@ -10,7 +10,7 @@ belief and completeness, to the gate.
   job and a job that was cancelled before it began did not.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 import msgspec
 

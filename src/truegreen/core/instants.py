@@ -15,8 +15,7 @@ import re
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
 
-FORM = "%Y-%m-%dT%H:%M:%SZ"
-_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_TEXT = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z")
 
 
 def instant(text: str) -> dt.datetime:
@@ -24,12 +23,22 @@ def instant(text: str) -> dt.datetime:
 
     Raises: EvidenceProblem ``bad-time`` for another form and for a day or time that does not exist.
     """
-    if _TEXT.fullmatch(text):
+    if found := _TEXT.fullmatch(text):
+        year, month, day, hour, minute, second = map(int, found.groups())
         try:
-            return dt.datetime.strptime(text, FORM).replace(tzinfo=dt.UTC)
+            return dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
         except ValueError:  # 30 February, hour 24
             pass
     raise EvidenceProblem("bad-time", f"the time is {quoted(text)}, asked UTC RFC 3339 in whole seconds")
+
+
+def is_instant(text: str) -> bool:
+    """Whether a text is UTC RFC 3339 in whole seconds and names a day and time that exist."""
+    try:
+        instant(text)
+    except EvidenceProblem:
+        return False
+    return True
 
 
 def instant_text(point: dt.datetime) -> str:

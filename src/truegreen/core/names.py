@@ -46,10 +46,10 @@ _PIECE = re.compile(
     | \[(?P<negation>[!^]?)(?P<set>\]?(?:\\[^/]|[^\]\\/])*)\]
     | (?P<star>\*)(?!\*)
     | (?P<one>\?)
-    | (?P<plain>[^\\\[*?])""",
+    | (?P<plain>[^\\\[*?]+)""",
     re.VERBOSE,
 )
-_SET_PIECE = re.compile(r"\\?(?P<first>.)(?:-\\?(?P<last>.))?", re.DOTALL)
+_SET_PIECE = r"(?s)\\?(?P<first>.)(?:-\\?(?P<last>.))?"
 _FOLDERS = "(?:[^/]+/)*?"
 _END_OF_PART = r"(?=/|\Z)"
 
@@ -59,7 +59,7 @@ def matches(pattern: str, path: str) -> bool:
 
     Raises: UsageProblem ``bad-pattern``.
     """
-    return _compiled(pattern).match(nfc(path)) is not None
+    return Globs((pattern,)).match(path) is not None
 
 
 class Globs:
@@ -67,16 +67,35 @@ class Globs:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         """Raises: UsageProblem ``bad-pattern``."""
-        self._compiled = tuple((pattern, _compiled(pattern)) for pattern in patterns)
+        self._patterns = tuple((pattern, _needle(pattern), _expression(pattern)) for pattern in patterns)
 
     def match(self, path: str) -> str | None:
         """The first pattern that means the path, or None."""
         composed = nfc(path)
-        return next((pattern for pattern, compiled in self._compiled if compiled.match(composed)), None)
+        return next(
+            (
+                pattern
+                for pattern, needle, expression in self._patterns
+                if needle in composed and _compiled(expression).match(composed)
+            ),
+            None,
+        )
+
+
+def _needle(pattern: str) -> str:
+    """A text that stands in every path that the pattern means: most paths are not asked any further."""
+    if "\\" in pattern or "[" in pattern:
+        return ""
+    return max(nfc(pattern).replace("*", "/").replace("?", "/").split("/"), key=len)
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
+
+
+@lru_cache(maxsize=512)
+def _expression(pattern: str) -> str:
     body = nfc(pattern)
     parts = body.removeprefix("/").removesuffix("/").split("/")
     if (
@@ -89,7 +108,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     if "/" not in body[:-1]:
         parts = ["**", *parts]
     end = "/" if body.endswith("/") else r"(?:/|\Z)"
-    return re.compile(_path_expression(parts, pattern) + end)
+    return _path_expression(parts, pattern) + end
 
 
 def _path_expression(parts: list[str], pattern: str) -> str:
@@ -133,7 +152,7 @@ def _one_character(piece: re.Match[str], pattern: str) -> str:
         return "[^/]"
     if piece["set"] is None:
         return re.escape(piece["literal"] or piece["plain"])
-    ranges = [(item["first"], item["last"] or item["first"]) for item in _SET_PIECE.finditer(piece["set"])]
+    ranges = [(item["first"], item["last"] or item["first"]) for item in re.finditer(_SET_PIECE, piece["set"])]
     if "[:" in piece["set"] or not ranges or any(first > last for first, last in ranges):
         raise _refused(pattern)
     listed = "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)

@@ -9,7 +9,7 @@ What it decides: names, meanings and closed sets of values. What it leaves: read
 - What a key changes in judging is part of the ruler digest (``Lane.ruler_view``).
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 from typing import Any
 

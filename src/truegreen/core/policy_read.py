@@ -15,7 +15,6 @@ that judges, to the gate, which has the tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
@@ -189,6 +188,8 @@ def _unknown(file: TomlFile, path: TomlPath, pattern: KeyPath) -> _Found:
 
 def _nearest(name: str, table: TomlPath, pattern: KeyPath) -> str:
     """The key that was probably meant: one of the same table, or the same name in another."""
+    from difflib import get_close_matches  # noqa: PLC0415 - nobody else in a gate compares texts
+
     near = [known[-1] for known in (*KEYS, *TABLES) if known[:-1] == pattern]
     for match in get_close_matches(name, near, n=1):
         return dotted((*table, match))

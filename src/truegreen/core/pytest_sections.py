@@ -25,7 +25,7 @@ SECTION_OF = {"setup.cfg": b"tool:pytest", "tox.ini": b"pytest"}
 FILES = frozenset({"pyproject.toml", *SECTION_OF})
 """Names of the files that may hold a pytest section."""
 
-_HEADER = re.compile(rb"\[([^\]]*)\]")
+_HEADER = rb"\[([^\]]*)\]"
 
 
 def pytest_section(name: str, data: bytes) -> bytes | None:
@@ -55,7 +55,7 @@ def _ini_lines(data: bytes, section: bytes) -> bytes | None:
     inside = False
     lines: list[bytes] = []
     for line in data.splitlines():
-        header = _HEADER.match(line)
+        header = re.match(_HEADER, line)
         if header:
             inside = header[1].strip() == section
         if inside:

@@ -9,10 +9,9 @@ leaves: the body, to the kind that owns it; belief, to the gate.
 - Unknown keys are refused, in the envelope as in the body.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 import re
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -20,13 +19,12 @@ import msgspec
 from truegreen.core.canonical import read_json, write_json
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem
+from truegreen.core.instants import is_instant
 from truegreen.core.subject import EVENTS, Subject, is_object_id
 
 RECORD_SUFFIX = ".truegreen.json"
 SCHEMA = re.compile(r"truegreen/(?P<kind>[a-z][a-z0-9-]{0,40})/v(?P<version>[1-9][0-9]{0,3})")
 LANE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-TIME = "%Y-%m-%dT%H:%M:%SZ"
-_TIME_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
 class Producer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,7 +113,7 @@ def _check_texts(envelope: Envelope) -> None:
             "not-a-record",
             f"run {subject.run_id} attempt {subject.run_attempt} cannot exist: attempts count from 1",
         )
-    if not _is_instant(envelope.issued_at):
+    if not is_instant(envelope.issued_at):
         raise EvidenceProblem(
             "not-a-record", f"issued_at is {envelope.issued_at[:40]!r}, not UTC RFC 3339 seconds"
         )
@@ -123,16 +121,6 @@ def _check_texts(envelope: Envelope) -> None:
         text = getattr(envelope, name)
         if not LANE_NAME.fullmatch(text):
             raise EvidenceProblem("not-a-record", f"{name} is {text[:80]!r}, not a lower-case name")
-
-
-def _is_instant(text: str) -> bool:
-    if not _TIME_TEXT.fullmatch(text):  # strptime alone would let shorter fields and other digits pass
-        return False
-    try:
-        datetime.strptime(text, TIME)  # noqa: DTZ007 - the Z is part of the form
-    except ValueError:  # a thirteenth month, the thirtieth of February
-        return False
-    return True
 
 
 def _lower(text: str) -> str:

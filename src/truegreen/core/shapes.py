@@ -20,8 +20,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from truegreen.core import names
-from truegreen.core.errors import EvidenceProblem, UsageProblem
-from truegreen.core.instants import instant
+from truegreen.core.errors import UsageProblem
+from truegreen.core.instants import is_instant
 from truegreen.core.quoted import quoted
 
 SHOWN_CHARACTERS = 40
@@ -40,15 +40,6 @@ def is_path_pattern(text: str) -> bool:
     try:
         names.matches(text, "")
     except UsageProblem:
-        return False
-    return True
-
-
-def is_instant(text: str) -> bool:
-    """Whether a text is UTC RFC 3339 in whole seconds and names a day and time that exist."""
-    try:
-        instant(text)
-    except EvidenceProblem:
         return False
     return True
 

@@ -10,7 +10,7 @@ metadata, the run index and git, and compares.
 - ``event`` is ``local`` for a working copy on a person's machine; such evidence never counts in CI.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 import re
 from typing import NewType

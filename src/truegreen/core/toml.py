@@ -28,9 +28,7 @@ MAX_BYTES = 256 * 1024
 """Length of the largest file that is read, in bytes."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_AT = re.compile(
-    r"(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL
-)
+_AT = r"(?s)(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
 
 
 class TomlFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +96,7 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _not_toml(reason: str, text: str, name: str) -> UsageProblem:
-    found = _AT.fullmatch(reason)
+    found = re.fullmatch(_AT, reason)
     if not found:
         return UsageProblem("bad-toml", f"{name}: no TOML: {reason[:1].lower()}{reason[1:120]}")
     line = found["line"] or text.rstrip("\n").count("\n") + 1

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from truegreen.core.exchange import End, Exchange
 
@@ -48,8 +49,7 @@ class WireClass(Enum):
     """The wire proves neither an answer nor a failure of the upstream: never drawn again."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WireReading:
+class WireReading(msgspec.Struct, frozen=True, kw_only=True):
     """Class and reason of one exchange."""
 
     kind: WireClass

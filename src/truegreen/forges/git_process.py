@@ -20,6 +20,7 @@ questions, to ``git``; long conversations about objects, to ``git_objects``.
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -111,7 +112,13 @@ class GitProcess:
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """The whole environment of a git process in the private directory."""
         kept = {name: self.inherited[name] for name in ("PATH", "TMPDIR") if name in self.inherited}
-        return kept | _CLEAN | {"HOME": str(self.private), "GIT_DIR": str(self.private)} | dict(more or {})
+        private = {
+            "HOME": str(self.private),
+            "GIT_DIR": str(self.private),
+            "GIT_OBJECT_DIRECTORY": str(self.private),  # one directory less to make and to remove
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _c_quoted(os.fsencode(self.common_dir / "objects")),
+        }
+        return kept | _CLEAN | private | dict(more or {})
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of a git process."""
@@ -143,7 +150,11 @@ class GitProcess:
 
         Raises: ReachProblem ``git-failed``.
         """
-        own = {"GIT_DIR": str(self.git_dir)}
+        own = {
+            "GIT_DIR": str(self.git_dir),
+            "GIT_OBJECT_DIRECTORY": "",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+        }
         if user:
             names = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
             own |= {"GIT_CONFIG_GLOBAL": ""} | {
@@ -158,20 +169,27 @@ class GitProcess:
     def _completed(
         self, arguments: Sequence[str], environment: dict[str, str], feed: bytes | None
     ) -> subprocess.CompletedProcess[bytes]:
-        try:
-            return subprocess.run(  # noqa: S603 - the program is an absolute path, the arguments are ours
-                self.command(*arguments),
-                env=environment,
-                cwd=self.private,
-                input=feed if feed is not None else b"",
-                capture_output=True,
-                timeout=self.time_limit_s,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as err:
-            raise timed_out(arguments[0], self.time_limit_s) from err
-        except OSError as err:
-            raise not_started(arguments[0], err) from err
+        with (
+            tempfile.TemporaryFile(dir=self.private) as fed,
+            tempfile.TemporaryFile(dir=self.private) as out,
+            tempfile.TemporaryFile(dir=self.private) as told,
+        ):
+            fed.write(feed or b"")
+            fed.seek(0)
+            command = self.command(*arguments)
+            try:
+                process = subprocess.Popen(  # noqa: S603 - the program is an absolute path, the arguments are ours
+                    command, env=environment, cwd=self.private, stdin=fed, stdout=out, stderr=told
+                )
+            except OSError as err:
+                raise not_started(arguments[0], err) from err
+            with process:
+                if not _ended(process, self.time_limit_s):
+                    process.kill()
+                    raise timed_out(arguments[0], self.time_limit_s)
+            out.seek(0)
+            told.seek(0)
+            return subprocess.CompletedProcess(command, process.returncode, out.read(), told.read())
 
     def _object_format(self) -> str:
         """The hash that names objects; git is only asked where the configuration could say another than SHA-1."""
@@ -180,16 +198,13 @@ class GitProcess:
         return self.ask_clone("rev-parse", "--show-object-format").strip()
 
     def _fill_private_directory(self) -> None:
-        objects = self.common_dir / "objects"
         version = int(self.object_format != "sha1")
         config = _CONFIG.format(version=version, object_format=self.object_format)
         if not version:
             config = config[: config.index("[extensions]")]
-        for folder in ("objects/info", "objects/pack", "refs"):
-            (self.private / folder).mkdir(parents=True)
-        (self.private / "config").write_text(config, encoding="ascii")
-        (self.private / "HEAD").write_text("ref: refs/heads/nothing\n", encoding="ascii")
-        (self.private / "objects/info/alternates").write_bytes(_c_quoted(os.fsencode(objects)) + b"\n")
+        (self.private / "refs").mkdir()
+        (self.private / "config").write_bytes(config.encode())
+        (self.private / "HEAD").write_bytes(b"ref: refs/heads/nothing\n")
 
 
 def find_git_dir(path: Path) -> tuple[Path, Path | None]:
@@ -282,9 +297,27 @@ def _linked(dot_git: Path) -> Path:
     return (dot_git.parent / text.removeprefix("gitdir: ").rstrip("\n")).resolve()
 
 
-def _c_quoted(path: bytes) -> bytes:
+def _c_quoted(path: bytes) -> str:
     """The path in C style quotes, as git reads an alternate with special characters."""
-    return b'"' + b"".join(b"%c" % byte if byte in _PLAIN else b"\\%03o" % byte for byte in path) + b'"'
+    return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in path) + '"'
+
+
+def _ended(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+    """Whether the process ended in time; where the system can tell, nobody looks again and again."""
+    try:
+        watched = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not Linux, or one that is too old
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+    try:
+        poller = select.poll()
+        poller.register(watched, select.POLLIN)
+        return bool(poller.poll(limit_s * 1000))
+    finally:
+        os.close(watched)
 
 
 def _remove(folder: Path, owner: int) -> None:

@@ -32,7 +32,7 @@ from truegreen.core.subject import is_object_id
 
 EVENTS = ("pull_request", "merge_group", "push")
 DELETED = "(deleted)"
-_QUEUE_BRANCH = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-(?P<number>[1-9][0-9]{0,9})-[0-9a-f]+")
+_QUEUE_BRANCH = r"refs/heads/gh-readonly-queue/.+/pr-(?P<number>[1-9][0-9]{0,9})-[0-9a-f]+"
 _WORKFLOW_REF = re.compile(r"(?P<repo>[^/]+/[^/]+)/(?P<path>[^@]+)@.+")
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
@@ -153,7 +153,7 @@ def _merge_group(payload: _GroupPayload, runner: _Runner) -> GithubEvent:
     repo = runner.repository(payload.repository)
     runner.same("GITHUB_REF", runner.text("GITHUB_REF"), group.head_ref)
     runner.same("GITHUB_SHA", runner.text("GITHUB_SHA"), group.head_sha)
-    queued = _QUEUE_BRANCH.fullmatch(group.head_ref)
+    queued = re.fullmatch(_QUEUE_BRANCH, group.head_ref)
     base = _commit(group.base_sha)
     return GithubEvent(
         facts=runner.facts(

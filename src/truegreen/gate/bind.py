@@ -262,6 +262,9 @@ class Files:
         self._git = asked.git
         self._bound = bound
         self._entries: dict[str, tuple[TreeEntry, ...]] = {}
+        self._policies: dict[
+            tuple[bytes, str], Policy
+        ] = {}  # the base is the default branch more often than not
         bound.tip = _tip(asked, asked.facts.base_ref)
         self.default_tip = _tip(asked, asked.facts.default_branch)
         self.tip_tree = asked.git.tree_of(bound.tip)
@@ -292,7 +295,9 @@ class Files:
         """
         data = self.read(self._git.tree_of(commit), POLICY_FILE)
         self._bound.texts[key] = None if data is None else data.decode("utf-8", "replace")
-        return None if data is None else read_policy(data, name=name, kinds=kinds)
+        if data is not None and (data, name) not in self._policies:
+            self._policies[data, name] = read_policy(data, name=name, kinds=kinds)
+        return None if data is None else self._policies[data, name]
 
 
 def _tip(asked: Asked, branch: str) -> str:

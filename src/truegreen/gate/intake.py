@@ -28,7 +28,6 @@ from truegreen.core.errors import EvidenceProblem
 from truegreen.core.file_names import file_name_text
 from truegreen.core.quoted import quoted
 from truegreen.core.record import RECORD_SUFFIX
-from truegreen.gate.archive import read_archive
 from truegreen.gate.entry_names import check_entries
 from truegreen.gate.plain_files import is_folder, names_in, opened, read_plain
 
@@ -197,6 +196,8 @@ class _Reading:
         artifact.contents.append((name, data))
 
     def _read_zip(self, number: int, artifact: _Artifact) -> None:
+        from truegreen.gate.archive import read_archive  # noqa: PLC0415 - folders do without
+
         with os.fdopen(number, "rb", closefd=False) as file:
             contents, artifact.ignored = read_archive(
                 file,

@@ -15,7 +15,6 @@ Source: actions/runner, ActionCommand (both syntaxes); Unicode Standard Annex 29
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 
 ELLIPSIS = "…"
@@ -25,7 +24,6 @@ _COMMANDS = (
 )
 """Workflow commands of actions/runner; those of other runners begin their line too."""
 _SECOND_SYNTAX = re.compile(rf":{{2,}}(?=(?:{_COMMANDS})(?![\w-]))|(?:(?<=\s)|\A):{{2,}}", re.IGNORECASE)
-_FIRST_SYNTAX = re.compile(r"##(?=\[)")
 _SURROGATE_BYTES = range(0xDC80, 0xDD00)
 _EMOJI_MODIFIERS = range(0x1F3FB, 0x1F400)
 _FLAG_LETTERS = range(0x1F1E6, 0x1F200)
@@ -36,7 +34,7 @@ _KEPT_OF_A_CUT = 2 / 3
 def plain(text: str) -> str:
     """The text on one line, with nothing in it that a terminal or a runner obeys."""
     shown = "".join(char if char.isprintable() else _escape(char) for char in text)
-    return _SECOND_SYNTAX.sub(_parted, _FIRST_SYNTAX.sub(r"##\\", shown))
+    return _SECOND_SYNTAX.sub(_parted, shown.replace("##[", "##\\["))
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -46,6 +44,8 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 def shell_word(text: str) -> str:
     """The text as one argument of a POSIX shell, harmless on the screen too, and never an option."""
+    import shlex  # noqa: PLC0415 - only explanations name commands
+
     word = plain(text)
     return shlex.quote(f"./{word}" if word.startswith("-") else word)
 

@@ -10,12 +10,11 @@ gate; how facts are shown, to each rendering.
 - A code that the catalogue lacks (a decision of a newer version) still reads as a sentence.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -115,8 +114,9 @@ def _alone(code: str) -> Reason | None:
     """One entry, read without the others: a decision needs few, and its first line should come soon."""
     if not _KEBAB.fullmatch(code):
         return None
-    found = re.search(rf"^\[{code}\]$.*?(?=^\[|\Z)", _text(), re.MULTILINE | re.DOTALL)
-    return _entry(code, tomllib.loads(found[0])[code]) if found else None
+    _, found, later = f"\n{_text()}".partition(f"\n[{code}]\n")
+    table = later.partition("\n[")[0]
+    return _entry(code, tomllib.loads(f"{table}\n")) if found else None
 
 
 @cache
@@ -137,6 +137,8 @@ def facts_of(cause: Cause, *, owner: str | None = None) -> dict[str, Fact]:
 
 def nearest(code: str, limit: int = 3) -> tuple[str, ...]:
     """Codes of the catalogue that look like ``code``, best first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - nobody else in a gate compares texts
+
     return tuple(get_close_matches(code[:80].lower(), catalogue(), n=limit, cutoff=0.5))
 
 

@@ -147,14 +147,15 @@ def _low_against(better: Fraction, passed: int, asked: int, sure: Fraction) -> i
     failed = asked - passed
     # At rates of p_good and above the ratio is 1 or its reverse: they are never excluded from below.
     first_kept = -(-better.numerator * STEPS // better.denominator)
+    worse, doubt = 1 - better, 1 - sure
+    alternative: int = better.numerator**passed * worse.numerator**failed * STEPS**asked * doubt.numerator
+    scale: int = better.denominator**asked * doubt.denominator
 
     def excluded(hundredths: int) -> bool:
         if hundredths >= first_kept:
             return False
-        seen = Fraction(hundredths, STEPS)
-        alternative: Fraction = better**passed * (1 - better) ** failed
-        null: Fraction = seen**passed * (1 - seen) ** failed
-        return alternative * (1 - sure) >= null
+        null: int = hundredths**passed * (STEPS - hundredths) ** failed
+        return alternative >= null * scale
 
     return _last(excluded)
 

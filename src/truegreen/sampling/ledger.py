@@ -10,7 +10,7 @@ from the samples and refuses a ledger that claims otherwise); writing, to the en
 - What is claimed of a state is for people; the gate computes its own.
 """
 
-from __future__ import annotations
+# No annotations from __future__: msgspec reads these, and as texts each would be compiled at every start.
 
 import msgspec
 

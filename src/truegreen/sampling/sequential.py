@@ -242,25 +242,39 @@ def _in_range(what: str, value: int) -> None:
         raise UsageProblem("rule-out-of-range", f"{what} is {value}, it must be from 1 to {MAX_CAP}")
 
 
-def _ratio(rule: SequentialRule, passes: int, outcomes: int) -> Fraction:
-    """Likelihood ratio of p_good against p_bad."""
-    up, down = rule.p_good / rule.p_bad, (1 - rule.p_good) / (1 - rule.p_bad)
-    return up**passes * down ** (outcomes - passes)
+class _Likelihoods:
+    """The likelihood ratio of p_good against p_bad, compared with a bound on integers alone."""
+
+    def __init__(self, rule: SequentialRule, bound: Fraction) -> None:
+        good, bad = rule.p_good, rule.p_bad
+        good_failed, bad_failed = 1 - good, 1 - bad
+        self._good = good.numerator * bad.denominator, good_failed.numerator * bad_failed.denominator
+        self._bad = bad.numerator * good.denominator, bad_failed.numerator * good_failed.denominator
+        self._bound = bound
+
+    def difference(self, passes: int, outcomes: int) -> int:
+        """Negative below the bound, 0 at it, positive above."""
+        failures = outcomes - passes
+        good: int = self._good[0] ** passes * self._good[1] ** failures
+        bad: int = self._bad[0] ** passes * self._bad[1] ** failures
+        return good * self._bound.denominator - bad * self._bound.numerator
 
 
 def _fewest_passes(rule: SequentialRule, bound: Fraction) -> Iterator[int]:
     # One more outcome moves the boundary by 0 or 1, because a pass raises the ratio and a failure lowers it.
+    ratio = _Likelihoods(rule, bound)
     fewest = 0
     for outcomes in range(rule.cap + 1):
-        while fewest <= outcomes and _ratio(rule, fewest, outcomes) < bound:
+        while fewest <= outcomes and ratio.difference(fewest, outcomes) < 0:
             fewest += 1
         yield fewest
 
 
 def _most_passes(rule: SequentialRule, bound: Fraction) -> Iterator[int]:
+    ratio = _Likelihoods(rule, bound)
     most = -1
     for outcomes in range(rule.cap + 1):
-        while most < outcomes and _ratio(rule, most + 1, outcomes) <= bound:
+        while most < outcomes and ratio.difference(most + 1, outcomes) <= 0:
             most += 1
         yield most
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from truegreen.core.record import TIME
+from truegreen.core.instants import instant_text
 
 
 class SystemClock:
@@ -13,4 +13,4 @@ class SystemClock:
 
     def now(self) -> str:
         """UTC RFC 3339 in whole seconds."""
-        return datetime.now(UTC).strftime(TIME)
+        return instant_text(datetime.now(UTC))

@@ -14,8 +14,6 @@ from pathlib import Path
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.event import EventFacts
 from truegreen.forges.git import GitRepository
-from truegreen.forges.github import bind_github
-from truegreen.forges.working_copy import local_facts, working_copy
 
 NOT_CI = frozenset({"", "0", "false", "no"})
 
@@ -34,6 +32,9 @@ def event_facts(
     """
     asked = source or ("github" if environment.get("GITHUB_ACTIONS") == "true" else "git")
     if asked == "git":
+        # Each source is imported when it is asked: the gate's line should come soon.
+        from truegreen.forges.working_copy import local_facts, working_copy  # noqa: PLC0415 - see above
+
         return local_facts(git, working_copy(git, untracked=True), base)
     if base is not None:
         raise UsageProblem(
@@ -48,4 +49,6 @@ def event_facts(
             f"the event payload {path or '(GITHUB_EVENT_PATH is not set)'} cannot be read: {err.strerror}",
             hint="run inside of GitHub Actions, or use --subject-from git",
         ) from err
+    from truegreen.forges.github import bind_github  # noqa: PLC0415 - see above
+
     return bind_github(payload, environment).facts

@@ -21,12 +21,10 @@ from truegreen.core.ports import GitPort
 from truegreen.core.record import Envelope, Producer, write_record
 from truegreen.core.subject import CommitId, Subject, TreeId
 from truegreen.forges.git import GitRepository
-from truegreen.forges.git_log import recording, replay
+from truegreen.forges.git_log import GitLog, recording, replay
 from truegreen.gate.bind import Asked
-from truegreen.gate.bundle import difference, read_bundle, write_bundle
 from truegreen.gate.decide import RULES, Rules, decide
-from truegreen.gate.intake import read_evidence
-from truegreen.wiring.atomic import write_atomic
+from truegreen.gate.intake import Evidence, read_evidence
 from truegreen.wiring.clock import SystemClock
 from truegreen.wiring.event import event_facts, is_ci
 
@@ -68,10 +66,8 @@ def decided(
         evidence = read_evidence(request.evidence)
         decision = decide(asked, evidence, rules)
         record = decision_record(decision, version)
-        if request.bundle is not None:
-            write_atomic(request.bundle, write_bundle(asked, evidence, log, record))
-        if request.decision is not None:
-            write_atomic(request.decision, record)
+        if request.bundle is not None or request.decision is not None:
+            _write(request, asked, evidence, log, record)
     return decision, record
 
 
@@ -80,6 +76,8 @@ def replayed(path: Path, version: str, rules: Rules = RULES) -> tuple[Decision, 
 
     Raises: EvidenceProblem ``replay-differs`` (contradictory) if it is not the stored one, byte for byte.
     """
+    from truegreen.gate.bundle import difference, read_bundle  # noqa: PLC0415 - only a replay needs it
+
     asked, evidence, stored = read_bundle(read_bytes(path), replay)
     decision = decide(asked, evidence, rules)
     record = decision_record(decision, asked.version)
@@ -92,6 +90,17 @@ def replayed(path: Path, version: str, rules: Rules = RULES) -> tuple[Decision, 
             contradictory=True,
         )
     return decision, record
+
+
+def _write(request: Request, asked: Asked, evidence: Evidence, log: GitLog, record: bytes) -> None:
+    # What only these files need is imported here: the gate's line should come soon.
+    from truegreen.gate.bundle import write_bundle  # noqa: PLC0415 - see above
+    from truegreen.wiring.atomic import write_atomic  # noqa: PLC0415 - see above
+
+    if request.bundle is not None:
+        write_atomic(request.bundle, write_bundle(asked, evidence, log, record))
+    if request.decision is not None:
+        write_atomic(request.decision, record)
 
 
 def decision_record(decision: Decision, version: str) -> bytes:

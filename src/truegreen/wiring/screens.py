@@ -6,7 +6,6 @@ With ``--format github`` annotations go to the log, outputs and the summary to t
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,6 +31,8 @@ def screen(decision: Decision, record: bytes, form: str, environment: Mapping[st
 
             return markdown_of(decision)
         case "github":
+            import secrets  # noqa: PLC0415 - see above
+
             from truegreen.report.github import log_of, outputs_of  # noqa: PLC0415 - see above
             from truegreen.report.markdown import markdown_of  # noqa: PLC0415 - see above
 

@@ -8,11 +8,12 @@ What it decides: which address each variable gets. What it leaves: seeing, to ``
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Collection
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from truegreen.core.exchange import Exchange
 from truegreen.observer.observer import Observer
@@ -91,4 +92,4 @@ class Wires:
 
 
 def _apart(exchange: Exchange, place: int) -> Exchange:
-    return dataclasses.replace(exchange, id=exchange.id + place * APART) if place else exchange
+    return msgspec.structs.replace(exchange, id=exchange.id + place * APART) if place else exchange

@@ -3,6 +3,7 @@
 
 import decimal
 import json
+import math
 import struct
 from pathlib import Path
 
@@ -335,6 +336,9 @@ def test_canonical_form_does_not_depend_on_layout(value, ascii_only, indent):
 @example(2.0**-24)
 @example(5e-324)
 @example(9.999999999999999e22)
+@example(1e-4)
+@example(math.nextafter(1e-4, 0))
+@example(2.0**52 - 0.5)
 def test_doubles_are_written_as_ecmascript_writes_them(number):
     """Against Number::toString as ECMA-262 words it, over the shortest digits."""
     if number.is_integer() and MAX_SAFE_INTEGER < abs(number) < 1e21:

@@ -2,8 +2,8 @@
 """What one exchange says, over the whole product of ends and statuses."""
 
 import itertools
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from truegreen.core.exchange import Closer, End, Exchange, Usage
@@ -46,7 +46,7 @@ WHOLE = Exchange(
 
 
 def _reading(**changes):
-    reading = classify(replace(WHOLE, **changes))
+    reading = classify(msgspec.structs.replace(WHOLE, **changes))
     return reading.kind, reading.reason
 
 
@@ -124,14 +124,14 @@ def test_transport_is_only_what_the_upstream_did():
 def test_request_ids_repeated_among_answers_are_named():
     """The same id on two answers is one answer served twice; on failures and without id it says nothing."""
     exchanges = [
-        replace(WHOLE, request_id="a"),
-        replace(WHOLE, request_id="a"),
-        replace(WHOLE, request_id="b"),
-        replace(WHOLE, request_id="b", status=429),
-        replace(WHOLE, request_id=None),
-        replace(WHOLE, request_id=None),
-        replace(WHOLE, request_id="c", status=None),
-        replace(WHOLE, request_id="c", status=None),
+        msgspec.structs.replace(WHOLE, request_id="a"),
+        msgspec.structs.replace(WHOLE, request_id="a"),
+        msgspec.structs.replace(WHOLE, request_id="b"),
+        msgspec.structs.replace(WHOLE, request_id="b", status=429),
+        msgspec.structs.replace(WHOLE, request_id=None),
+        msgspec.structs.replace(WHOLE, request_id=None),
+        msgspec.structs.replace(WHOLE, request_id="c", status=None),
+        msgspec.structs.replace(WHOLE, request_id="c", status=None),
     ]
     assert frozenset({"a"}) == repeated_request_ids(exchanges)
     assert frozenset() == repeated_request_ids([])

@@ -310,6 +310,33 @@ def test_a_repository_of_an_unknown_format_is_refused(tmp_path):
     assert "git-failed" == caught.value.code
 
 
+@pytest.mark.parametrize(
+    ("body", "code"), [("*merge-tree*) exec sleep 60;;", "git-failed"), ("never) ;;", "")]
+)
+def test_a_system_without_process_handles_waits_too(tmp_path, monkeypatch, body, code):
+    """As long as the limit, and no longer."""
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    disk = DiskGit(tmp_path / "repo")
+    _, base, head, _ = _fill(disk)
+    with GitRepository(disk.path, _impostor(tmp_path, body), time_limit_s=0.5 if code else 60) as port:
+        if code:
+            with pytest.raises(ReachProblem) as caught:
+                port.merge_tree(head, base)
+            assert code == caught.value.code
+        else:
+            assert port.merge_tree(head, base).tree
+
+
+def test_what_git_leaves_running_is_not_waited_for(tmp_path):
+    """A child that keeps the output open says nothing any more."""
+    disk = DiskGit(tmp_path / "repo")
+    _, base, head, _ = _fill(disk)
+    with GitRepository(
+        disk.path, _impostor(tmp_path, "*merge-tree*) sleep 20 & ;;"), time_limit_s=15
+    ) as port:
+        assert port.merge_tree(head, base).tree
+
+
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
 @pytest.mark.parametrize(
     ("before", "after"),

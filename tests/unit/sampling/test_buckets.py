@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a sample ended and what the wire saw, row by row."""
 
-from dataclasses import replace
-
+import msgspec
 import pytest
 from exchange_kit import exchange
 
@@ -28,7 +27,7 @@ def _ended(status, raised=(), reason="", **more):
 
 
 def _in_order(*seen):
-    return [replace(one, id=place, ended_s=float(place)) for place, one in enumerate(seen)]
+    return [msgspec.structs.replace(one, id=place, ended_s=float(place)) for place, one in enumerate(seen)]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +103,11 @@ def test_a_pass_without_a_call_is_none_where_other_samples_asked():
 def test_a_sample_holds_what_the_wire_said():
     """Ids of answers, cache use and marks, and how many calls there were."""
     seen = [
-        replace(LOST, request_id="lost"),
-        replace(WHOLE, request_id="a", usage=Usage(cached_tokens=3), cache_marks=("x-cache: HIT",)),
-        replace(WHOLE, request_id="a", usage=Usage(cached_tokens=4)),
+        msgspec.structs.replace(LOST, request_id="lost"),
+        msgspec.structs.replace(
+            WHOLE, request_id="a", usage=Usage(cached_tokens=3), cache_marks=("x-cache: HIT",)
+        ),
+        msgspec.structs.replace(WHOLE, request_id="a", usage=Usage(cached_tokens=4)),
     ]
     made = sample_of(
         _ended("failed", ASSERTION, detail="got sk-1", output_sha256="sha256:" + "0" * 64, duration_ms=7),

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From what was measured to a ledger that does not contradict itself."""
 
-from dataclasses import replace
-
+import msgspec
 import pytest
 from exchange_kit import exchange
 
@@ -96,7 +95,7 @@ def test_calls_are_counted_by_exchange_beside_the_samples():
     seen = [
         exchange(id=1, usage=Usage(prompt_tokens=3, completion_tokens=2), system_fingerprint="fp"),
         exchange(id=2, model_served="other", usage=Usage(prompt_tokens=1)),
-        replace(exchange(id=3, status=503), model_served=None),
+        msgspec.structs.replace(exchange(id=3, status=503), model_served=None),
     ]
     body = _body({"a": _samples("pass")}, exchanges=seen, claimed={1, 2, 9})
     wire = body.wire

@@ -3,8 +3,8 @@
 
 import heapq
 import itertools
-from dataclasses import replace
 
+import msgspec
 import pytest
 from exchange_kit import exchange
 
@@ -54,7 +54,7 @@ class Simulated:
 
     def asked(self, token, pid, one):
         """One call went over the wire."""
-        self.seen.append(replace(one, id=next(self._ids), token=token, peer_pid=pid))
+        self.seen.append(msgspec.structs.replace(one, id=next(self._ids), token=token, peer_pid=pid))
 
     def open(self):
         """Another process."""
