@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two checks of lint that are ours, on this tree and on trees that break them."""
+"""The two checks of lint that are ours, on this tree and on trees that break them; the wheel with its lock."""
 
+import hashlib
+import re
 import subprocess
 import sys
 
@@ -80,3 +82,60 @@ def test_what_is_no_workflow_is_left_alone(checkout):
     (checkout / "tests").mkdir()
     (checkout / "tests" / "broken.yml").write_text(WORKFLOW, encoding="utf-8")
     assert (0, "") == _tool("workflows.py", checkout)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A folder with a wheel of this checkout and its lock."""
+    folder = tmp_path_factory.mktemp("wheel") / "truegreen"
+    command = [sys.executable, tree.ROOT / "tools" / "wheel.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (0, "") == (done.returncode, done.stderr)
+    return folder
+
+
+def test_a_wheel_is_locked_by_its_digest(wheel):
+    """The first entry of the lock is the wheel beside it, and nothing else fits."""
+    (built,) = wheel.glob("*.whl")
+    lines = (wheel / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    version = built.name.split("-")[1]
+    digest = hashlib.sha256(built.read_bytes()).hexdigest()
+    assert ["--find-links .", f"truegreen=={version} \\", f"    --hash=sha256:{digest}"] == lines[:3]
+
+
+def test_the_wheels_lock_is_a_part_of_ours(wheel):
+    """Same versions, same digests; what only developers need is left out."""
+    ours = (tree.ROOT / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    entries = (wheel / "requirements.txt").read_text(encoding="utf-8").split("\n", 3)[3]
+    told = re.split(r"\n(?=\S)", entries.rstrip("\n"))
+    assert [] == [entry for entry in told if f"{entry}\n" not in ours]
+    names = {entry.partition("==")[0] for entry in told}
+    assert {"click", "msgspec", "pytest", "ruamel-yaml"} <= names
+    assert set() == names & {"mypy", "openai", "ruff", "scipy"}
+
+
+@pytest.mark.slow
+def test_a_wheel_is_installed_from_its_lock_alone(wheel, tmp_path):
+    """With hashes for everything, in a fresh environment, far from this checkout."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    command = [
+        "-I",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-cache-dir",
+        "--require-hashes",
+        "--requirement",
+        wheel / "requirements.txt",
+    ]
+    subprocess.run([python, *command], cwd=tmp_path, check=True)
+    said = subprocess.run(
+        [python, "-I", "-m", "truegreen", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.startswith("truegreen ")

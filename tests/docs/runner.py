@@ -2,7 +2,8 @@
 """Runs the commands that the documentation shows, and compares what they print with what it says.
 
 A fenced block ``console`` is a session: lines that begin with ``$ `` are commands (a trailing backslash goes on in
-the next line), what stands below each is its output, both streams as a terminal shows them. One block is one
+the next line, as does a line that begins with ``> ``), what stands below each is its output, both streams as a
+terminal shows them. One block is one
 shell, so ``cd``, variables and ``$?`` carry on inside it.
 
 - ``…`` inside a line stands for any text within that line; a line ``...`` stands for any lines, none too.
@@ -11,6 +12,7 @@ shell, so ``cd``, variables and ``$?`` carry on inside it.
   ``exits``.
 - The comment ``<!-- sandbox: NAME, exits: 3 -->`` before a block names the folder it runs in (see
   ``sandboxes.py``) and the exit code of its last command.
+- ``<!-- goes-on: yes -->`` runs a block in the folder that the block before it on the page has left.
 - ``console no-run`` is shown only; ``<!-- no-run: REASON -->`` before it must say why.
 """
 
@@ -18,12 +20,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
-COMMENT = re.compile(r"^<!--\s*(?P<said>(?:sandbox|exits|no-run):.*?)\s*-->$")
+COMMENT = re.compile(r"^<!--\s*(?P<said>(?:sandbox|exits|goes-on|no-run):.*?)\s*-->$")
 MARK = "\x1e"
 """Record separator: stands between two outputs, and in no documentation."""
 LIMIT_S = 120
@@ -97,12 +99,29 @@ def blocks(page: Path, name: str) -> Iterator[Block]:
         number = end + 1
 
 
+def sessions(found: Iterable[Block]) -> Iterator[tuple[Block, ...]]:
+    """Blocks that are run, each with those that go on from it."""
+    session: list[Block] = []
+    for block in found:
+        if not block.is_run:
+            continue
+        if "goes-on" in block.said:
+            before = session[0].page if session else None
+            assert before == block.page, f"{block.place}: goes on from no block"
+        elif session:
+            yield tuple(session)
+            session = []
+        session.append(block)
+    if session:
+        yield tuple(session)
+
+
 def steps(block: Block) -> tuple[Step, ...]:
     """The commands of a session in order; text before the first command is an error of the page."""
     found: list[tuple[list[str], list[str]]] = []
     for line in block.text:
-        if found and not found[-1][1] and found[-1][0][-1].endswith("\\"):
-            found[-1][0].append(line.removeprefix("> "))
+        if found and not found[-1][1] and (line[:2] in (">", "> ") or found[-1][0][-1].endswith("\\")):
+            found[-1][0].append(line.removeprefix(">").removeprefix(" "))
         elif line.startswith("$ "):
             found.append(([line[2:]], []))
         elif found:

@@ -2,17 +2,21 @@
 """The folders in which documented commands run.
 
 Each is a function that fills an empty folder and returns variables for the shell; a page names it in the comment
-before a block. Register a new one in ``SANDBOXES``.
+before a block. One that has to be closed afterwards is a context manager that gives them. Register a new one in
+``SANDBOXES``.
 """
 
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from factories.decisions import several_defects
 from factories.records import record_of
+from truegreen.endpoint.fake import FakeEndpoint
+from truegreen.endpoint.scenario_file import load_scenario
 
 ROOT = Path(__file__).parents[2]
 
@@ -121,7 +125,56 @@ def decision(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
-SANDBOXES: dict[str, Callable[[Path], dict[str, str]]] = {
+EXAMPLE = ROOT / "examples" / "changelog-bot"
+OF_A_REPOSITORY_THAT_HAS_A_GATE = (".github", "truegreen.toml", "truegreen.baseline.json")
+MAKES_THINGS_UP = """\
+[[rules]]
+id = "unless-told-not-to"
+when = { pattern = "^(?![\\\\s\\\\S]*(Do not guess|How urgent))[\\\\s\\\\S]*2\\\\.4\\\\.1" }
+pass = 0.0
+answer = "never given"
+fails = [{ breaking = [], added = ["a more stable report"], removed = [] }]
+
+"""
+"""A model that needs the prompt's last sentence: what an author changes there shows."""
+
+
+@contextmanager
+def changelog_bot(folder: Path) -> Iterator[dict[str, str]]:
+    """The example as a repository that has model tests and no gate yet, with a model that answers it."""
+    ignored = shutil.ignore_patterns("demo.py", "stand_in", "scenarios", "__pycache__", ".pytest_cache")
+    shutil.copytree(EXAMPLE, folder, ignore=ignored, dirs_exist_ok=True)
+    for name in OF_A_REPOSITORY_THAT_HAS_A_GATE:
+        shutil.move(folder / name, folder.parent / f"{folder.name}.{name}")
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "a bot"]):
+        subprocess.run(["git", "-C", folder, *command], check=True)
+    steady = (EXAMPLE / "scenarios" / "steady.toml").read_text(encoding="utf-8")
+    scenario = folder.parent / f"{folder.name}.scenario.toml"
+    scenario.write_text(steady.replace("[[rules]]\n", f"{MAKES_THINGS_UP}[[rules]]\n", 1), encoding="utf-8")
+    with FakeEndpoint(load_scenario(scenario)) as model:
+        yield {
+            "OPENAI_BASE_URL": model.url,
+            "OPENAI_API_KEY": "none",
+            "MODEL_NAME": "demo-model",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "TRUEGREEN": str(ROOT),
+            "TRUEGREEN_DEV_ENVIRONMENT": sys.prefix,
+        }
+
+
+@contextmanager
+def opened(name: str, folder: Path) -> Iterator[dict[str, str]]:
+    """The sandbox of that name in ``folder``; what it gives is closed at the end."""
+    made = SANDBOXES[name](folder)
+    if isinstance(made, dict):
+        yield made
+    else:
+        with made as variables:
+            yield variables
+
+
+SANDBOXES: dict[str, Callable[[Path], dict[str, str] | AbstractContextManager[dict[str, str]]]] = {
+    "changelog-bot": changelog_bot,
     "empty": empty,
     "checkout": checkout,
     "endpoint": endpoint,

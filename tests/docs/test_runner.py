@@ -110,6 +110,21 @@ def test_a_session_begins_with_a_command(text):
         runner.steps(_session(text))
 
 
+def test_a_command_of_several_lines_is_one_command(tmp_path):
+    """As a terminal shows it, with an empty line too; what stands below is its output."""
+    assert [] == _failures(tmp_path, "$ cat << 'END'\n> a\n>\n> b\n> END\na\n\nb\n$ echo c\nc")
+
+
+def test_a_block_goes_on_in_the_folder_that_the_one_before_left(tmp_path):
+    """Blocks that are not run stand between without effect; another page's block is none to go on from."""
+    run, shown = "```console\n$ true\n```\n", "```console no-run\n$ false\n```\n"
+    (tmp_path / "p.md").write_text(f"{run}{shown}<!-- goes-on: yes -->\n{run}\n{run}", encoding="utf-8")
+    blocks = list(runner.blocks(tmp_path / "p.md", "p.md"))
+    assert [[1, 8], [12]] == [[block.line for block in session] for session in runner.sessions(blocks)]
+    with pytest.raises(AssertionError, match=r"p\.md:8: goes on from no block"):
+        list(runner.sessions(blocks[1:]))
+
+
 def test_a_fence_that_never_ends_is_an_error(tmp_path):
     """Else the rest of the page would be its text."""
     (tmp_path / "p.md").write_text("```console\n$ true\n", encoding="utf-8")
