@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from truegreen.pytest_plugin.opened import Opened
+from truegreen.pytest_plugin.question import KnownError
 from truegreen.sampling.engines.messages import DETAIL_LIMIT, Ended, Start
 
 KNOWN_OUTCOMES = frozenset({"passed", "failed", "skipped"})
@@ -54,9 +55,9 @@ class Account:
         report = yield
         if call.excinfo is not None and report.failed and not self._raised:
             self._raised = class_names(call.excinfo.value)
-            if hasattr(call.excinfo.value, "reason_code"):
+            if isinstance(call.excinfo.value, KnownError):
                 self._said = str(call.excinfo.value)
-                self._reason = str(call.excinfo.value.reason_code)
+                self._reason = call.excinfo.value.reason_code
         self._output = getattr(item, "judged_output", self._output)
         self._reason = getattr(item, "judged_reason", "") or self._reason
         self._status = getattr(item, "judged_status", self._status)
@@ -79,14 +80,14 @@ class Account:
             status, detail = status_of(self._reports)
         except BaseException as err:  # noqa: BLE001 - pytest.exit, an interrupt or a broken plugin ends one sample, not the run
             self._raised = class_names(err)
-            status, detail = "left-early", f"{type(err).__name__}: {err}"
+            status, detail = "left-early", told(err)
         return Ended(
             index=start.index,
             n=start.n,
             draw=start.draw,
             status=self._status if self._status and status == "failed" else status,
             reason=self._reason,
-            detail=(self._said or detail)[:DETAIL_LIMIT],
+            detail=encodable((self._said or detail)[:DETAIL_LIMIT]),
             raised=self._raised,
             output_sha256=None if self._output is None else digest_of(self._output),
             duration_ms=round((time.monotonic() - began) * 1000),
@@ -128,6 +129,19 @@ def class_names(err: BaseException) -> tuple[str, ...]:
         names += [f"{kind.__module__}.{kind.__qualname__}" for kind in type(cause).__mro__]
         cause = cause.__cause__
     return tuple(dict.fromkeys(names))
+
+
+def told(err: BaseException) -> str:
+    """An exception as one text, whatever its own ``__str__`` does."""
+    try:
+        return f"{type(err).__name__}: {err}"
+    except Exception:  # noqa: BLE001 - code of the suite
+        return f"{type(err).__name__}, which cannot be shown"
+
+
+def encodable(text: str) -> str:
+    """A text that UTF-8 can carry: half of a surrogate pair, which a model can give, as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def digest_of(text: str) -> str:

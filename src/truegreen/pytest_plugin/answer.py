@@ -18,13 +18,13 @@ from typing import Any, Self
 import httpx2
 import msgspec
 
-from truegreen.pytest_plugin.question import Answer, ModelCase
+from truegreen.pytest_plugin.question import Answer, KnownError, ModelCase
 
 TIMEOUT = httpx2.Timeout(None, connect=30.0)
 """A sample's own time limit ends a call; connecting to loopback needs no longer."""
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(KnownError):
     """The endpoint gave no answer that could be judged."""
 
     reason_code = "no-answer"

@@ -25,11 +25,11 @@ import msgspec
 import pytest
 
 from truegreen.pytest_plugin import sample_environment
-from truegreen.pytest_plugin.account import class_names, digest_of
+from truegreen.pytest_plugin.account import class_names, digest_of, encodable, told
 from truegreen.pytest_plugin.answer import AsyncAsker
 from truegreen.pytest_plugin.case_item import CaseItem
 from truegreen.pytest_plugin.opened import Opened
-from truegreen.pytest_plugin.question import Answer
+from truegreen.pytest_plugin.question import Answer, KnownError
 from truegreen.pytest_plugin.twin import fresh_twin
 from truegreen.sampling.engines.channel import Channel
 from truegreen.sampling.engines.messages import DETAIL_LIMIT, Ended, Running, Start, ToHost
@@ -77,7 +77,11 @@ async def _sample(
 ) -> None:
     _say(writer, Running(index=start.index, n=start.n, draw=start.draw, pid=os.getpid()))
     began = time.monotonic()
-    ended = await _ended(item, start, asker)
+    try:
+        ended = await _ended(item, start, asker)
+    except Exception as err:  # noqa: BLE001 - an error of ours is told as the sample's end: nobody waits in vain
+        detail = encodable(told(err)[:DETAIL_LIMIT])
+        ended = Ended(index=start.index, n=start.n, draw=start.draw, status="left-early", detail=detail)
     took = round((time.monotonic() - began) * 1000)
     _say(writer, msgspec.structs.replace(ended, duration_ms=took, read=opened.take()))
 
@@ -107,15 +111,14 @@ async def _ended(item: pytest.Item, start: Start, asker: AsyncAsker) -> Ended:
 
 def _failed(said: Ended, err: BaseException, item: CaseItem) -> Ended:
     status = item.judged_status or "failed"
+    text = str(err) if isinstance(err, KnownError) else told(err)
     if isinstance(err, pytest.skip.Exception):
         status = "skipped"
     return msgspec.structs.replace(
         said,
         status=status,
-        reason=getattr(err, "reason_code", ""),
-        detail=(str(err) if getattr(err, "reason_code", "") else f"{type(err).__name__}: {err}")[
-            :DETAIL_LIMIT
-        ],
+        reason=err.reason_code if isinstance(err, KnownError) else "",
+        detail=encodable(text[:DETAIL_LIMIT]),
         raised=class_names(err),
         output_sha256=None if item.judged_output is None else digest_of(item.judged_output),
     )

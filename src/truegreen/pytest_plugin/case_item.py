@@ -22,7 +22,7 @@ import pytest
 
 from truegreen.core.errors import TruegreenProblem
 from truegreen.pytest_plugin import answer as plain
-from truegreen.pytest_plugin.question import Answer, ModelCase
+from truegreen.pytest_plugin.question import Answer, KnownError, ModelCase
 from truegreen.sampling.case_file import read_case_file
 from truegreen.sampling.cases import Case
 from truegreen.sampling.engines.messages import Found
@@ -34,7 +34,7 @@ SAMPLE = "TRUEGREEN_SAMPLE"
 MOST_REASONS = 5
 
 
-class CaseFailedError(AssertionError):
+class CaseFailedError(KnownError, AssertionError):
     """An answer misses its expectations; ``reason_code`` is the first reason's."""
 
     def __init__(self, reason_code: str, text: str) -> None:
@@ -43,7 +43,7 @@ class CaseFailedError(AssertionError):
         self.reason_code = reason_code
 
 
-class UnfinishedError(Exception):
+class UnfinishedError(KnownError):
     """The model did not finish its answer."""
 
     def __init__(self, reason_code: str, text: str) -> None:
@@ -52,7 +52,7 @@ class UnfinishedError(Exception):
         self.reason_code = reason_code
 
 
-class NoTextError(Exception):
+class NoTextError(KnownError):
     """A conftest answered with something that is no text."""
 
     reason_code = "answer-not-text"
@@ -182,9 +182,8 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """One line for a judged answer, a traceback for everything else."""
-        code = getattr(excinfo.value, "reason_code", None)
-        if code is not None:
-            return f"{self.case.file}:{self.case.line}: {excinfo.value} ({code})"
+        if isinstance(excinfo.value, KnownError):
+            return f"{self.case.file}:{self.case.line}: {excinfo.value} ({excinfo.value.reason_code})"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -83,9 +83,10 @@ class ForkHost:
         gc.collect()
         gc.freeze()  # what was collected stays shared: a collection in a fork would copy every page that it marks
         try:
-            while self._turn():
+            while (is_over := self._turn()) is None:
                 pass
-            self._part()
+            if is_over:
+                self._part()
         finally:
             self.close()
 
@@ -122,22 +123,22 @@ class ForkHost:
         self._up.send(Running(index=start.index, n=start.n, draw=start.draw, pid=worker.pid))
         worker.channel.send(start)
 
-    def _turn(self) -> bool:
+    def _turn(self) -> bool | None:
+        """Hear what there is; True once told to stop, False once nobody is there to tell."""
         for key, _ in self._watch.select(self._patience()):
             channel: Any = key.fileobj
             if channel is self._up:
                 message = self._up.receive()
-                if message is None or isinstance(message, Stop):
-                    return False
-                if isinstance(message, Start):
-                    self.route(message)
+                if not isinstance(message, Start):
+                    return isinstance(message, Stop)
+                self.route(message)
             elif channel.fileno() in self.relays:
                 self._relay(channel)
             else:
                 self._hear(self._workers[channel.fileno()])
         self._kill_overdue()
         self._leaving = [pid for pid in self._leaving if not has_left(pid)]
-        return True
+        return None
 
     def route(self, start: Start) -> None:
         """Where a sample goes; an engine that has more than forks overrides it."""

@@ -44,8 +44,7 @@ def live(sock: socket.socket, items: Sequence[pytest.Item], account: Account, *,
             if not keeps:
                 break
         if keeps:
-            with suppress(BaseException):  # a wide fixture's tear-down: its samples have ended
-                items[0].session._setupstate.teardown_exact(None)  # noqa: SLF001 - pytest's own tear-down
+            tear_down(items[0], None)
         code = 0
     finally:
         with suppress(BaseException):
@@ -61,14 +60,21 @@ def run(item: pytest.Item, account: Account, start: Start, *, keeps: bool) -> En
     twin = fresh_twin(item)
     if not keeps:
         return account.run(twin, None, start)
-    leave_other_modules(twin)
-    return account.run(twin, twin.parent, start)
+    tear_down(twin, twin)
+    ended = account.run(twin, twin.parent, start)
+    if ended.status == "setup-error":
+        tear_down(
+            twin, None
+        )  # pytest would raise a wide fixture's first failure again for every later sample
+    return ended
 
 
-def leave_other_modules(twin: pytest.Item) -> None:
-    """Tear down what the last sample kept set up and this one does not share."""
-    with suppress(Exception):  # another case's wide fixture; pytest raises after it has torn down everything
-        twin.session._setupstate.teardown_exact(twin)  # noqa: SLF001 - pytest's own tear-down
+def tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Tear down what the last sample kept set up and ``nextitem`` does not share; None shares nothing."""
+    with suppress(
+        Exception
+    ):  # a wide fixture of samples that have ended; pytest raises once all is torn down
+        item.session._setupstate.teardown_exact(nextitem)  # noqa: SLF001 - pytest's own tear-down
 
 
 def become_own(config: pytest.Config) -> None:
@@ -77,6 +83,7 @@ def become_own(config: pytest.Config) -> None:
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     manager: Any = config.pluginmanager
     terminal = manager.get_plugin("terminalreporter")
     if terminal is not None:

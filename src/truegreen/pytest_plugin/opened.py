@@ -32,10 +32,13 @@ class Opened:
         sys.addaudithook(self._hear)
 
     def take(self) -> tuple[str, ...]:
-        """Files that are new since the last call, by their path from the root, sorted."""
+        """Files that are new since the last call, by their path from the root, sorted.
+
+        A name with a control character, or with bytes that are no text, is left out: no record could hold it.
+        """
         new, self._new = self._new, set()
         self._known |= new
-        return tuple(sorted(new))
+        return tuple(sorted(name for name in new if name.isprintable()))
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open":

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from truegreen.pytest_plugin.account import status_of
-from truegreen.pytest_plugin.host import MARKER, is_case_item
+from truegreen.pytest_plugin.collected import MARKER, is_case_item
 from truegreen.sampling.case_ids import case_id
 from truegreen.wiring.run_log import DEFAULT_RUN, RunLog
 

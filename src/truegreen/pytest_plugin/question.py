@@ -45,3 +45,10 @@ class Answer:
     """The text that is judged."""
     finish_reason: str | None = None
     """The provider's word for how it ended, if it is known here."""
+
+
+class KnownError(Exception):
+    """An end of a case that has a reason code of ours and is told without a traceback."""
+
+    reason_code: str = ""
+    """Kebab-case code for the ledger."""

@@ -18,7 +18,7 @@ import msgspec.structs
 import pytest
 
 from truegreen.pytest_plugin.account import Account
-from truegreen.pytest_plugin.fork_worker import run
+from truegreen.pytest_plugin.fork_worker import run, tear_down
 from truegreen.sampling.engines.channel import Channel
 from truegreen.sampling.engines.messages import Running, Start, ToHost
 
@@ -38,7 +38,7 @@ def serve(items: Sequence[pytest.Item], up: Channel[ToHost], account: Account) -
                 ended, status="time-limit", reason="time-limit", detail=f"no end within {start.timeout_s:g} s"
             )
         up.send(ended)
-    items[0].session._setupstate.teardown_exact(None)  # noqa: SLF001 - pytest's own tear-down
+    tear_down(items[0], None)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ import pytest
 
 from truegreen.pytest_plugin import guards
 from truegreen.pytest_plugin.account import Account
+from truegreen.pytest_plugin.collected import collected_from, problem_of, selected
 from truegreen.pytest_plugin.fork_worker import run
-from truegreen.pytest_plugin.host import collected_from, problem_of, selected
 from truegreen.pytest_plugin.opened import Opened
 from truegreen.sampling.engines.messages import Refused, Start
 

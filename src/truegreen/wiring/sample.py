@@ -17,9 +17,10 @@ import platform
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -91,7 +92,7 @@ def sample(request: SampleRequest, environment: Mapping[str, str], watcher: Watc
 
     Raises: TruegreenProblem of every family; what had been measured is written first.
     """
-    with GitRepository(top_of(request.cwd), environment) as git:
+    with _ended_as_interrupted(), GitRepository(top_of(request.cwd), environment) as git:
         ground = read_ground(request, git, environment)
         rule = rule_of(request, ground.lane, environment)
         models = read_model_environment(environment, model=ground.lane.model)
@@ -343,14 +344,32 @@ def _is_test_endpoint(models: ModelEnvironment) -> bool:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let nobody interrupt the writing of what was measured."""
+def _ended_as_interrupted() -> Iterator[None]:
+    """A runner that cancels a job says so by SIGTERM: what was measured is kept then too."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
     try:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not in the main thread: no interrupt arrives here
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let nobody interrupt the writing of what was measured."""
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(ValueError):  # not in the main thread: no interrupt arrives here
+            before[number] = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -11,7 +11,7 @@ to the schedule.
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Self
@@ -66,7 +66,7 @@ class Suite:
         try:
             self._host = self._started("xdist" if self._asked == "xdist" else "")
             self.collected = _checked(self._host.collected(), self._ground)
-            self.choice = choose(self._asked, self.collected, can_fork=hasattr(os, "fork"))
+            self.choice = choose(self._asked, self.collected, can_fork=sys.platform == "linux")
             if self.choice.engine == "xdist" and self._asked != "xdist":
                 self._stack.close()
                 self._host = self._started("xdist")

@@ -145,8 +145,9 @@ def test_nothing_collected_is_exit_3(root, endpoint):
     assert "tests/llm holds 0 model tests and cases, at least 1 is asked [nothing-collected]" in done.stderr
 
 
-def test_an_interrupt_keeps_what_was_measured(root, endpoint):
-    """Exit 130; the record is whole, and what had started is missing in it."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_was_measured(root, endpoint, number):
+    """Exit 130, a runner's cancellation too; the record is whole, and what had started is missing in it."""
     (root / "tests" / "llm" / "test_hang.py").write_text(
         "import time\n\n\ndef test_hang():\n    time.sleep(600)\n"
     )
@@ -157,7 +158,7 @@ def test_an_interrupt_keeps_what_was_measured(root, endpoint):
     for line in process.stderr:
         if "1 cases open" in line:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said, _ = process.communicate(timeout=60)
     assert 130 == process.returncode
     assert "never asked the model" not in said  # what was cut off says nothing about its test

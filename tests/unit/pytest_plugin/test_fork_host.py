@@ -202,3 +202,25 @@ def test_the_collecting_process_has_one_thread_and_says_so(suite, drive):
         )
     )
     assert ("poller",) == many.threads
+
+
+@pytest.mark.parametrize("engine", ["fork", "serial"])
+def test_a_wide_fixture_that_failed_is_set_up_anew_for_the_next_sample(suite, statuses, engine):
+    """Pytest would raise its first failure again for every later sample of the process."""
+    root = suite(
+        test_wide="""
+        import os
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def server():
+            if os.environ["TRUEGREEN_SAMPLE"] == "1":
+                raise OSError("not yet")
+
+        def test_uses_it(server):
+            pass
+        """
+    )
+    assert {"test_uses_it": ["setup-error", "passed", "passed"]} == statuses(
+        root, engine=engine, runs=3, slots=1
+    )

@@ -1,76 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process that holds the tests tells of a collection."""
+"""The process that holds the tests, when nobody is there any more, or when it is told to go."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from truegreen.sampling.engines.child import EngineHost
+from truegreen.sampling.engines.messages import Running, Serve, Start
+
+SERVER = """
+    import subprocess
+    import sys
+    import time
+    from pathlib import Path
+
+    import pytest
 
 
-def test_marked_tests_alone_are_taken_where_any_is_marked(suite, drive):
-    """The rest is counted; a class's mark is its tests'."""
-    root = suite(
-        test_marks="""
-        import pytest
+    @pytest.fixture(scope="module")
+    def server():
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        Path("server").write_text(str(child.pid))
+        yield
+        child.kill()
 
 
-        @pytest.mark.model(blast_radius="low", golden=True)
-        def test_one():
-            pass
+    def test_hangs(server):
+        time.sleep(600)
+"""
 
 
-        @pytest.mark.model
-        class TestTwo:
-            def test_in_class(self):
-                pass
+@pytest.mark.parametrize("how", ["hang up", "told to go"])
+def test_servers_of_samples_end_with_the_run(suite, how):
+    """Whether the measuring process is killed or interrupted: nothing that a sample started is left."""
+    root = suite(test_server=SERVER)
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with EngineHost(["tests"], cwd=root, root=root, environment=environment) as host:
+        host.collected()
+        host.say(Serve(engine="fork", slots=1))
+        host.start(Start(index=0, n=1, draw=1, env={}, timeout_s=0.0))
+        message = host.hear(30.0)
+        assert isinstance(message, Running)
+        pid = int(_wait_for(root / "server"))
+        if how == "hang up":
+            host._channel.close()
+            _wait_until(lambda: not _is_alive(message.pid) and not _is_alive(pid))
+            host._channel = None
+        else:
+            host.kill()
+            _wait_until(lambda: not _is_alive(pid))
 
 
-        def test_three():
-            pass
-        """
-    )
-    found, _ = drive(root)
-    assert ["test_one", "test_in_class"] == [case.id.rpartition("::")[2] for case in found.cases]
-    assert 1 == found.unmarked
-    assert ("low", True) == (found.cases[0].blast_radius, found.cases[0].golden)
+def _wait_for(path: Path) -> str:
+    _wait_until(lambda: path.exists() and path.read_text())
+    return path.read_text()
 
 
-def test_a_collection_error_is_told_in_one_sentence(suite, drive):
-    """With the file and the last line of the trace."""
-    found, ends = drive(
-        suite(test_broken="import no_such_module\n", test_good="def test_good():\n    pass\n")
-    )
-    assert [] == ends
-    (problem,) = found.problems
-    assert "collection-failed" == problem.code
-    assert "tests/test_broken.py: ModuleNotFoundError: No module named 'no_such_module'" == problem.message
+def _wait_until(is_so, limit_s=20.0):
+    until = time.monotonic() + limit_s
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
-def test_an_id_that_two_cases_share_is_told(suite, drive):
-    """Two files of one name collected twice, or parameters that spell alike."""
-    root = suite(test_one="def test_one():\n    pass\n")
-    found, _ = drive(root, "tests/test_one.py", "--keep-duplicates")
-    assert ["unstable-id"] == [problem.code for problem in found.problems]
+def _is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
-def test_ids_made_of_a_place_are_disclosed(suite, drive):
-    """An object has no text of its own."""
-    root = suite(
-        test_placed="""
-        import pytest
-
-
-        @pytest.mark.parametrize("value", [object(), object()])
-        @pytest.mark.parametrize("name", ["a", "b"])
-        def test_one(value, name):
-            pass
-        """
-    )
-    found, _ = drive(root)
-    (notice,) = found.notices
-    assert notice.startswith(
-        "4 ids are made of a parameter's place in its list, the first is tests/test_placed.py"
-    )
-
-
-def test_ids_are_told_from_the_root_whatever_pytest_calls_its_own(suite, drive):
-    """A configuration below the root makes another root for pytest."""
-    root = suite({"tests/pytest.ini": "[pytest]\n"}, test_one="def test_one():\n    pass\n")
-    found, ends = drive(root)
-    assert ["tests/test_one.py::test_one"] == [case.id for case in found.cases]
-    assert ["passed"] == [end.status for end in ends]
+def test_half_a_character_in_a_failure_is_told(suite, drive):
+    """A model can give one, and no record could hold it."""
+    _, ends = drive(suite(test_half="def test_half():\n    assert '' == '\\ud83d', '\\ud83d'\n"))
+    assert "failed" == ends[0].status
+    assert ends[0].detail.startswith("AssertionError: \\ud83d")

@@ -38,6 +38,8 @@ COLLECT_LIMIT_S = 600.0
 """Seconds that starting and collecting may take."""
 PARTING_S = 30.0
 """Seconds that the host gets to tear down before it is killed."""
+LEAVE_S = 5.0
+"""Seconds that a host which is told to end gets for ending its samples' processes."""
 TAIL_LINES = 12
 
 
@@ -133,10 +135,13 @@ class EngineHost:
         return message
 
     def kill(self) -> None:
-        """End the host and everything in its session."""
+        """End the host: it may first end what its samples started, then everything in its session is."""
         process = self._process
         if process is None:
             return
+        if process.poll() is None:
+            process.terminate()
+            self._wait(LEAVE_S)
         with suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -4,8 +4,8 @@
 What it decides: the engine and, where it is not the first choice, why. What it leaves: running it.
 
 - Case files without a hook: ``async``, many at once in one process.
-- Plain tests, and case files that a conftest answers: ``fork``, where the platform forks and collection left
-  one thread; else ``xdist``.
+- Plain tests, and case files that a conftest answers: ``fork``, on Linux where collection left one thread; else
+  ``xdist``.
 - Both kinds: ``fork+async``.
 - An engine that was asked for is taken or refused, never replaced.
 """
@@ -42,7 +42,7 @@ def choose(asked: str, found: Collected, *, can_fork: bool) -> Choice:
     if has_files and not has_tests and not found.answers_by_hook:
         return Choice(engine="async")
     if not can_fork:
-        return Choice(engine="xdist", why="this platform cannot fork")
+        return Choice(engine="xdist", why="only Linux forks safely")
     if found.threads:
         return Choice(
             engine="xdist", why=f"collection left threads that a fork would lose: {', '.join(found.threads)}"
@@ -59,9 +59,7 @@ def _check(asked: str, *, has_tests: bool, can_fork: bool, threads: tuple[str, .
             hint=hint,
         )
     if asked == "fork" and not can_fork:
-        raise UsageProblem(
-            "engine-unfit", "the fork engine needs a platform that forks, this one does not", hint=hint
-        )
+        raise UsageProblem("engine-unfit", "the fork engine needs Linux, this is another system", hint=hint)
     if asked == "fork" and threads:
         raise UsageProblem(
             "engine-unfit",
