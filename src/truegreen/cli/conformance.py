@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from truegreen.cli.problems import in_one_line
 from truegreen.conformance.run import Report, text_lines
 from truegreen.core.outcome import Exit
+from truegreen.report.as_json import shown_json
 from truegreen.wiring.conformance import run_folder
 
 
@@ -23,10 +24,10 @@ def conformance(folder: Path, as_json: bool) -> int:  # noqa: FBT001 - click's c
     """
     report = run_folder(folder)
     if as_json:
-        click.echo(json.dumps(report.as_json, indent=2))
+        click.echo(shown_json(report.as_json), nl=False)
     else:
         for line in text_lines(report):
-            click.echo(line)
+            click.echo(in_one_line(line))
     return exit_code(report)
 
 

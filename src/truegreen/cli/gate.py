@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from truegreen import version
-from truegreen.core.errors import EvidenceProblem
+from truegreen.core.errors import EvidenceProblem, UsageProblem
 from truegreen.core.outcome import Exit
 from truegreen.wiring import gate as wiring
 from truegreen.wiring.environment import environment
@@ -81,8 +82,10 @@ def gate(  # noqa: PLR0913 - one parameter an option
     Policy comes from the tip of the base branch, what was tested is recomputed by git.
     """
     if context.invoked_subcommand is not None:
+        _refuse_options(context, "self-test")
         return Exit.DONE
     if replay is not None:  # reads one file: there is no repository under test
+        _refuse_options(context, "--replay", "replay", "form")
         made, record = wiring.replayed(replay, version())
     else:
         refuse_code_of_the_change(Path(), environment())
@@ -106,6 +109,18 @@ def gate(  # noqa: PLR0913 - one parameter an option
     else:
         click.echo(screen(made, record, form, environment()), nl=False)
     return made.exit_code
+
+
+def _refuse_options(context: click.Context, beside: str, *used: str) -> None:
+    """An option that would do nothing is an error, not a surprise."""
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in used and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageProblem(
+                "bad-command-line",
+                f"{option.opts[0]} does nothing beside {beside}",
+                hint="truegreen gate --help",
+            )
 
 
 @gate.command(name="self-test")

@@ -24,6 +24,7 @@ import click
 from truegreen import version
 from truegreen.cli import problems
 from truegreen.cli.group import VerbGroup
+from truegreen.cli.verbs import is_built
 from truegreen.core.errors import ReachProblem, TruegreenProblem
 from truegreen.core.outcome import Exit
 
@@ -88,7 +89,7 @@ def _answered(arguments: list[str]) -> int:
         _print_error(f"{err.format_message()}\n")
         return Exit.USAGE
     except click.ClickException as err:
-        return _said(problems.from_click(err, _command_read(err)))
+        return _said(problems.from_click(err, _command_read(err, arguments)))
     except (KeyboardInterrupt, click.Abort):
         _print_error(f"{PROGRAM}: interrupted\n")
         return Exit.INTERRUPTED
@@ -108,9 +109,12 @@ def _verb_answer(arguments: list[str]) -> Exit:
     return Exit(code)
 
 
-def _command_read(err: click.ClickException) -> str:
+def _command_read(err: click.ClickException, arguments: list[str]) -> str:
+    """The command that was read; click does not always say, and then the verb stands first."""
     context = getattr(err, "ctx", None)
-    return context.command_path if isinstance(context, click.Context) else PROGRAM
+    if isinstance(context, click.Context):
+        return context.command_path
+    return f"{PROGRAM} {arguments[0]}" if arguments and is_built(arguments[0]) else PROGRAM
 
 
 def _said(problem: TruegreenProblem) -> Exit:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from truegreen.cli import problems
 from truegreen.core.outcome import Exit
+from truegreen.report.as_json import shown_json
 from truegreen.report.policy_page import policy_json, policy_text
 from truegreen.wiring import policy as wiring
 
@@ -46,7 +46,7 @@ def show(*, source: str, base: str | None, repository: Path, form: str) -> int:
     """Show every key with its value and where that came from."""
     found, origin = wiring.shown_policy(source, repository, base)
     if form == "json":
-        click.echo(json.dumps(policy_json(found, origin), indent=2, ensure_ascii=False))
+        click.echo(shown_json(policy_json(found, origin)), nl=False)
     else:
         click.echo(policy_text(found, problems.in_one_line(origin)), nl=False)
     return Exit.DONE
@@ -60,7 +60,7 @@ def check(*, file: Path, form: str) -> int:
     found = wiring.problems_of(file)
     if form == "json":
         listed = [{"code": problem.code, "message": problem.message} for problem in found]
-        click.echo(json.dumps({"schema": "truegreen/policy-check/v1", "problems": listed}, indent=2))
+        click.echo(shown_json({"schema": "truegreen/policy-check/v1", "problems": listed}), nl=False)
     elif found:
         for problem in found:
             click.echo(problems.shown(problem), nl=False, err=True)

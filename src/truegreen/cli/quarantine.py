@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from truegreen.cli import problems
 from truegreen.core.errors import not_in_this_version
 from truegreen.core.outcome import Exit
 from truegreen.quarantine.flakes import Imported
+from truegreen.report.as_json import shown_json
 from truegreen.wiring import quarantine as wiring
 
 LATER = ("add", "graduate", "list")
@@ -54,7 +54,7 @@ def check(*, file: Path | None, repository: Path, form: str) -> int:
     """
     found = wiring.check(repository, file)
     if form == "json":
-        click.echo(json.dumps(_document(found), indent=2, ensure_ascii=False))
+        click.echo(shown_json(_document(found)), nl=False)
     else:
         _print(found)
     if found.overview is None:

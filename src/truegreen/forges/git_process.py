@@ -222,8 +222,8 @@ def find_git_dir(path: Path) -> tuple[Path, Path | None]:
         return root, None
     raise UsageProblem(
         "not-a-repository",
-        f"{quoted(str(path))} is neither a git clone nor a bare one",
-        hint="git clone --bare",
+        f"{quoted(str(path))} is neither the root of a git clone nor a bare one",
+        hint="name the folder that holds .git, with --repo DIR where the verb has it",
     )
 
 

@@ -204,8 +204,9 @@ def _block(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _toml_text(text: str) -> str:
-    """A basic string; what JSON escapes, TOML reads alike, and DEL must be escaped too."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A basic string, in which whatever is not printable stands as an escape; what JSON escapes, TOML reads alike."""
+    escaped = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped)
 
 
 def _bad(sentence: str) -> UsageProblem:

@@ -11,7 +11,9 @@ strict reading, to core.
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import msgspec
 
@@ -20,6 +22,7 @@ from truegreen.core.digest import Sha256
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
 from truegreen.core.record import read_record
+from truegreen.core.schema import validate
 
 HINT = "truegreen gate --help"
 
@@ -34,6 +37,12 @@ def json_of(record: bytes) -> str:
     return "".join(char if char.isprintable() else _escape(char) for char in text) + "\n"
 
 
+def shown_json(value: Any) -> str:
+    """JSON for people and tools, indented, with the same escapes; ended by LF."""
+    text = _OBEYED.sub(r"\\u005b", json.dumps(value, indent=2, ensure_ascii=False))
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text) + "\n"
+
+
 def read_decision(data: bytes) -> tuple[Decision, Sha256]:
     """The decision in a record, and the digest of the bytes.
 
@@ -46,20 +55,14 @@ def read_decision(data: bytes) -> tuple[Decision, Sha256]:
             "not-a-decision", f"the record says {quoted(envelope.schema)}, asked {quoted(SCHEMA)}", hint=HINT
         )
     try:
-        decision = msgspec.convert(envelope.body, Decision, strict=True)
-    except msgspec.ValidationError as err:
+        validate("decision.v1", envelope.body)
+    except EvidenceProblem as err:
         raise EvidenceProblem(
-            "not-a-decision", f"the record's body is no decision: {plain_reason(err)}", hint=HINT
+            "not-a-decision", f"the record's body is no decision: {err.message}", hint=HINT
         ) from err
-    return decision, digest
+    return msgspec.convert(envelope.body, Decision, strict=True), digest
 
 
 def _escape(char: str) -> str:
     units = char.encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-
-
-def plain_reason(err: msgspec.ValidationError) -> str:
-    """What the decoder has against a body, as part of a sentence."""
-    text = str(err)
-    return text[:1].lower() + text[1:]

@@ -18,6 +18,7 @@ from truegreen.core.policy import Policy
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LATER_KEYS, Key, KeyPath
 from truegreen.core.shapes import written
 from truegreen.core.toml import dotted
+from truegreen.report.defused import plain
 
 SHOW_SCHEMA = "truegreen/policy-show/v1"
 TOPOLOGY: Mapping[str, str] = {
@@ -30,7 +31,7 @@ WIDTH = 100
 
 def policy_text(policy: Policy, origin: str) -> str:
     """Every key on a line: name, value, source; ``origin`` says where the file was read."""
-    rows = [(name, _shown(value, key), policy.sources[name]) for name, value, key in _values(policy)]
+    rows = [(name, _shown(value, key), plain(policy.sources[name])) for name, value, key in _values(policy)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
     return "\n".join(

@@ -8,7 +8,8 @@ What it decides: how a file is replaced. What it leaves: what stands in it.
 - Several writers at once do not mix: the last one's bytes stand, whole.
 - When it fails, the other file is removed and the old bytes stand. Only a kill can leave it behind; its name,
   ``.truegreen-<random>.part``, is never that of a record.
-- An existing file keeps its permissions. A link is replaced by the file, not followed.
+- An existing file keeps its permissions. A link is replaced by the file, not followed; but a device or a pipe is never
+  replaced, nor a link to one: ``/dev/stdout`` stays what it is.
 """
 
 from __future__ import annotations
@@ -36,11 +37,21 @@ def write_atomic(path: Path, data: bytes) -> None:
     try:
         folder = os.open(path.parent, _FOLDER)
         try:
+            _refuse_special(path, folder)
             _replace(folder, path.name, data)
         finally:
             os.close(folder)
     except OSError as err:
         raise _problem(path, len(data), err) from err
+
+
+def _refuse_special(path: Path, folder: int) -> None:
+    try:
+        there = os.stat(path.name, dir_fd=folder)
+    except OSError:  # nothing is there, or a link to nothing
+        return
+    if not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)):
+        raise ReachProblem("not-written", f"{quoted(str(path))} is a device or a pipe, a file is asked")
 
 
 def _replace(folder: int, name: str, data: bytes) -> None:

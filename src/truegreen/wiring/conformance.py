@@ -11,16 +11,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from truegreen.conformance.case import LIMITS
 from truegreen.conformance.part_one import KOfN, OneAnswer, ParameterIds
 from truegreen.conformance.run import Report, run
 from truegreen.conformance.shapes import Shape
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import UsageProblem
 from truegreen.core.quoted import quoted
 from truegreen.sampling import foreign, param_ids
 from truegreen.sampling.expect import Judgement, judge
 from truegreen.sampling.expect_read import expect_of
 from truegreen.sampling.ledger import Sample
 from truegreen.sampling.quorum import check_quorum, quorum
+from truegreen.wiring.reading import bytes_of
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -51,14 +53,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
         for name in sorted(names):
             file = Path(above, name)
             if file.suffix.lower() in SUFFIXES and file.is_file():
-                yield file.relative_to(folder).as_posix(), _bytes(file)
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as err:
-        raise ReachProblem("file-unreadable", f"{quoted(str(file))} cannot be read: {err.strerror}") from err
+                yield file.relative_to(folder).as_posix(), bytes_of(file, LIMITS.max_bytes + 1)
 
 
 def _judge(expectations: Mapping[str, Any], output: str, ended: str | None) -> Judgement:

@@ -2,8 +2,8 @@
 """Where this process runs, and which event it was started for.
 
 - In GitHub Actions the event comes from the payload that the runner stored; elsewhere from the working copy.
-- ``CI`` set to anything but nothing, ``0``, ``false`` or ``no`` means CI: a working copy's decision never counts
-  there.
+- ``CI``, or the variable that a known runner sets, with anything but nothing, ``0``, ``false`` or ``no`` in it means
+  CI: a working copy's decision never counts there. Jobs set ``CI`` to ``false`` for other tools' sake.
 """
 
 from __future__ import annotations
@@ -11,16 +11,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.canonical import DEFAULT
+from truegreen.core.errors import UsageProblem
 from truegreen.core.event import EventFacts
 from truegreen.forges.git import GitRepository
+from truegreen.wiring.reading import bytes_of
 
 NOT_CI = frozenset({"", "0", "false", "no"})
+MARKS_OF_CI = (
+    "CI",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILDKITE",
+    "CIRCLECI",
+    "CODEBUILD_BUILD_ID",
+    "JENKINS_URL",
+    "TEAMCITY_VERSION",
+    "TF_BUILD",
+)
+"""Variables that runners set."""
 
 
 def is_ci(environment: Mapping[str, str]) -> bool:
     """Whether this runs in CI."""
-    return environment.get("CI", "").lower() not in NOT_CI
+    return any(environment.get(name, "").lower() not in NOT_CI for name in MARKS_OF_CI)
 
 
 def event_facts(
@@ -40,15 +55,21 @@ def event_facts(
         raise UsageProblem(
             "base-with-github", f"--base {base} goes with --subject-from git, not with {asked}"
         )
-    path = environment.get("GITHUB_EVENT_PATH", "")
-    try:
-        payload = Path(path).read_bytes()
-    except OSError as err:
-        raise ReachProblem(
-            "file-unreadable",
-            f"the event payload {path or '(GITHUB_EVENT_PATH is not set)'} cannot be read: {err.strerror}",
-            hint="run inside of GitHub Actions, or use --subject-from git",
-        ) from err
     from truegreen.forges.github import bind_github  # noqa: PLC0415 - see above
 
-    return bind_github(payload, environment).facts
+    return bind_github(payload_of(environment, "or use --subject-from git"), environment).facts
+
+
+def payload_of(environment: Mapping[str, str], instead: str) -> bytes:
+    """The payload that the runner stored; ``instead`` says what one can do without.
+
+    Raises: UsageProblem ``not-in-github``; ReachProblem ``file-unreadable``.
+    """
+    path = environment.get("GITHUB_EVENT_PATH", "")
+    if not path:
+        raise UsageProblem(
+            "not-in-github",
+            "the variable GITHUB_EVENT_PATH is empty or not set, a workflow has it",
+            hint=f"run it in a workflow, {instead}",
+        )
+    return bytes_of(Path(path), DEFAULT.max_bytes + 1)

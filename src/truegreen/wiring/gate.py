@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from truegreen.core.canonical import DEFAULT
 from truegreen.core.decision import Decision
-from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.core.errors import EvidenceProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.policy import POLICY_FILE
 from truegreen.core.ports import GitPort
@@ -27,6 +28,7 @@ from truegreen.gate.decide import RULES, Rules, decide
 from truegreen.gate.intake import Evidence, read_evidence
 from truegreen.wiring.clock import SystemClock
 from truegreen.wiring.event import event_facts, is_ci
+from truegreen.wiring.reading import bytes_of
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,9 +78,9 @@ def replayed(path: Path, version: str, rules: Rules = RULES) -> tuple[Decision, 
 
     Raises: EvidenceProblem ``replay-differs`` (contradictory) if it is not the stored one, byte for byte.
     """
-    from truegreen.gate.bundle import difference, read_bundle  # noqa: PLC0415 - only a replay needs it
+    from truegreen.gate.bundle import LIMITS, difference, read_bundle  # noqa: PLC0415 - only a replay needs it
 
-    asked, evidence, stored = read_bundle(read_bytes(path), replay)
+    asked, evidence, stored = read_bundle(bytes_of(path, LIMITS.max_bytes + 1), replay)
     decision = decide(asked, evidence, rules)
     record = decision_record(decision, asked.version)
     where = difference(record, stored)
@@ -134,17 +136,6 @@ def decision_record(decision: Decision, version: str) -> bytes:
     )
 
 
-def read_bytes(path: Path) -> bytes:
-    """Content of a file.
-
-    Raises: ReachProblem ``file-unreadable``.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as err:
-        raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err
-
-
 @contextmanager
 def _repository(path: Path, environment: Mapping[str, str]) -> Iterator[GitRepository]:
     git = GitRepository(path, environment)
@@ -161,10 +152,20 @@ def _asked(
     return Asked(
         facts=facts,
         git=git,
-        index=read_bytes(request.run_index) if request.run_index is not None else None,
+        index=None if request.run_index is None else bytes_of(request.run_index, DEFAULT.max_bytes + 1),
         now=SystemClock().now(),
         in_ci=is_ci(environment),
         version=version,
         only_lane=request.only_lane,
-        worktree_policy=read_bytes(request.repository / POLICY_FILE) if in_worktree else None,
+        worktree_policy=_worktree_policy(request.repository) if in_worktree else None,
     )
+
+
+def _worktree_policy(repository: Path) -> bytes:
+    """The working copy's policy.
+
+    Raises: UsageProblem ``no-policy``; ReachProblem ``file-unreadable``.
+    """
+    from truegreen.wiring.policy import file_bytes  # noqa: PLC0415 - only --policy-from worktree needs it
+
+    return file_bytes(repository / POLICY_FILE)

@@ -2,21 +2,24 @@
 """Wires ``truegreen ledger show``: a record file goes in, its ledger comes out in one of three forms.
 
 - The file is read as strictly as the gate reads it; what contradicts itself is shown to nobody as a ledger.
+- Whatever somebody else wrote into it is shown and not obeyed.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from truegreen.core.canonical import DEFAULT
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.record import Envelope, kind_of, read_record
 from truegreen.gate import ledger_record
+from truegreen.report.as_json import shown_json
+from truegreen.report.defused import plain
 from truegreen.sampling import summary
 from truegreen.sampling.ledger import LedgerBody
 from truegreen.sampling.ledger_views import article_view, recount_view
-from truegreen.wiring.gate import read_bytes
+from truegreen.wiring.reading import bytes_of
 
 FORMATS = ("text", "json", "article")
 KIND = ("sample-ledger", 1)
@@ -28,7 +31,7 @@ def read_ledger(path: Path) -> tuple[Envelope, LedgerBody]:
 
     Raises: ReachProblem ``file-unreadable``; EvidenceProblem of the readers, or ``not-a-ledger``.
     """
-    envelope, _ = read_record(read_bytes(path))
+    envelope, _ = read_record(bytes_of(path, DEFAULT.max_bytes + 1))
     if kind_of(envelope.schema) != KIND:
         raise EvidenceProblem(
             "not-a-ledger", f"{path} is a {envelope.schema}, asked is a truegreen/{KIND[0]}/v{KIND[1]}"
@@ -45,11 +48,11 @@ def shown(path: Path, form: str) -> str:
     match form:
         case "json":
             about = {"lane": envelope.lane, "part": envelope.part, "head_sha": envelope.subject.head_sha}
-            return json.dumps({**recount_view(body), **about}, indent=2, ensure_ascii=False) + "\n"
+            return shown_json({**recount_view(body), **about})
         case "article":
-            return json.dumps(article_view(body), indent=2, ensure_ascii=False) + "\n"
+            return shown_json(article_view(body))
         case _:
-            return "\n".join(_text(envelope, body)) + "\n"
+            return "".join(f"{plain(line)}\n" for line in _text(envelope, body))
 
 
 def _text(envelope: Envelope, body: LedgerBody) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from truegreen.core.errors import ReachProblem
+from truegreen.core.quoted import quoted
 
 
 def beginning_of(path: Path, limit_bytes: int) -> bytes | None:
@@ -24,3 +25,15 @@ def beginning_of(path: Path, limit_bytes: int) -> bytes | None:
             return file.read(limit_bytes)
     except OSError as err:
         raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err
+
+
+def bytes_of(path: Path, limit_bytes: int) -> bytes:
+    """As ``beginning_of``, for a file that has to be there.
+
+    Raises: ReachProblem ``file-unreadable``.
+    """
+    data = beginning_of(path, limit_bytes)
+    if data is None:
+        found = "it is no plain file" if path.exists() else "there is no file of that name"
+        raise ReachProblem("file-unreadable", f"{quoted(str(path))} cannot be read: {found}")
+    return data

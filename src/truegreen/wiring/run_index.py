@@ -17,7 +17,7 @@ import msgspec
 
 from truegreen import version
 from truegreen.core.canonical import write_json
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import UsageProblem
 from truegreen.core.index import RunIndex
 from truegreen.core.ports import Clock, ForgePort
 from truegreen.core.quoted import quoted
@@ -27,8 +27,11 @@ from truegreen.forges.github_api import GitHubForge
 from truegreen.forges.github_http import GithubApi
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.clock import SystemClock
+from truegreen.wiring.event import payload_of
 
 PUBLIC_API = "https://api.github.com"
+INSTEAD = "or name --repo, --head-sha and --pull-request"
+"""What one can do outside of a workflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +64,7 @@ def asked(
             hint="name both, or neither to take the event's",
         )
     if repo is None or head_sha is None:
-        event = bind_github(_payload(environment), environment)
+        event = bind_github(payload_of(environment, INSTEAD), environment)
         return Asked(repo=event.facts.repo, head_sha=event.facts.head_sha, pull_requests=event.pull_requests)
     if not REPOSITORY.fullmatch(repo) or not is_object_id(head_sha):
         raise UsageProblem(
@@ -104,20 +107,3 @@ def store(index: RunIndex, path: Path) -> None:
     Raises: ReachProblem ``disk-full`` or ``not-written``.
     """
     write_atomic(path, write_json(msgspec.to_builtins(index)))
-
-
-def _payload(environment: Mapping[str, str]) -> bytes:
-    path = environment.get("GITHUB_EVENT_PATH", "")
-    hint = "outside of a workflow name --repo, --head-sha and --pull-request"
-    if not path:
-        raise UsageProblem(
-            "not-in-github",
-            "the variable GITHUB_EVENT_PATH is empty or not set, a workflow has it",
-            hint=hint,
-        )
-    try:
-        return Path(path).read_bytes()
-    except OSError as err:
-        raise ReachProblem(
-            "file-unreadable", f"the event's payload {quoted(path)} cannot be read: {err.strerror}", hint=hint
-        ) from err

@@ -45,3 +45,14 @@ def test_what_differs_exits_1(capsys, tmp_path):
 def test_a_folder_without_cases_exits_2(capsys, tmp_path, folder):
     """Zero cases are a mistake of the caller."""
     assert 2 == run(capsys, str(tmp_path / folder))[0]
+
+
+def test_the_name_of_a_file_is_shown_and_not_obeyed(capsys, tmp_path):
+    """A folder of cases may come from anybody."""
+    (tmp_path / "a\x1b[31m##[error].yaml").write_text("x: [", encoding="utf-8")
+    for more in ((), ("--json",)):
+        _, out = run(capsys, str(tmp_path), *more)
+        assert all(line.isprintable() for line in out.splitlines())
+        assert "##[" not in out
+    _, out = run(capsys, str(tmp_path))
+    assert 2 == out.count(r"a\x1b[31m##\[error].yaml")

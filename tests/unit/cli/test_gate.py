@@ -148,3 +148,21 @@ def test_options_of_git_and_github_are_not_mixed(actors, gate):
     done = gate(actors.stage, "--base", "weak")
     assert 2 == done.returncode
     assert "[base-with-github]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "option", "beside"),
+    [
+        (("--replay", "b.json", "--evidence", "x"), "--evidence", "--replay"),
+        (("--replay", "b.json", "--policy-from", "base"), "--policy-from", "--replay"),
+        (("--replay", "b.json", "--decision", "d.json"), "--decision", "--replay"),
+        (("--evidence", "x", "self-test"), "--evidence", "self-test"),
+        (("--format", "json", "self-test"), "--format", "self-test"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_an_error(tmp_path, given, option, beside):
+    """Whoever asks for something gets it or hears that it is not had."""
+    command = [sys.executable, "-I", "-m", "truegreen", "gate", *given]
+    done = subprocess.run(command, env=PATH, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"{option} does nothing beside {beside} [bad-command-line]" in done.stderr

@@ -150,6 +150,14 @@ def test_a_wrong_command_line_is_one_line_too(capsys, arguments, message):
     assert 2 == err.count("\n")
 
 
+def test_a_verb_that_was_read_is_named_in_the_hint(capsys):
+    """Also where the parser does not say which one it was."""
+    assert Exit.USAGE == main.run(["gate", "--lane"])
+    assert capsys.readouterr().err.endswith(
+        "requires an argument [bad-command-line]\n  hint: truegreen gate --help\n"
+    )
+
+
 def test_the_first_screen_names_six_verbs_first(capsys):
     """scan, try, init, gate, why, report stand first, with a line each, whether built or marked."""
     assert Exit.DONE == main.run(["--help"])

@@ -241,3 +241,11 @@ def test_whatever_the_texts_the_new_file_can_be_read(reason, note, ticket):
 
 def _yaml(text):
     return '"' + "".join(f"\\U{ord(char):08x}" for char in text) + '"'
+
+
+def test_what_a_terminal_would_obey_stands_as_an_escape():
+    """A list may come from anybody, and its entries are printed; the value is the same."""
+    text = "seen\u202e on\x9b31m \U000e0041"
+    made = _import(LIST + r'  note: "seen\u202e on\x9b31m \U000e0041"' + "\n").text
+    assert all(line.isprintable() for line in made.splitlines())
+    assert text == tomllib.loads(made)["entry"][-1]["note"]

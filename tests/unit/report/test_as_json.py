@@ -14,7 +14,7 @@ from simulators.github_runner import commands_in
 from truegreen.core.canonical import write_json
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem
-from truegreen.report.as_json import json_of, read_decision
+from truegreen.report.as_json import json_of, read_decision, shown_json
 
 
 @pytest.mark.parametrize("defect", sorted(set(made.DEFECTS) - {"hostile-names"}))
@@ -42,6 +42,17 @@ def test_the_json_is_safe_in_a_log_and_keeps_its_value(text):
     assert "##[" not in told
 
 
+@given(TEXTS)
+def test_any_document_is_safe_in_a_log_and_keeps_its_value(text):
+    """The documents of other verbs hold names that somebody else chose, too."""
+    value = {"a": text.replace("\ud800", ""), "##[": ["##", ["x"], "::error::x"]}
+    told = shown_json(value)
+    assert value == json.loads(told)
+    assert all(line.isprintable() for line in told.splitlines())
+    assert [] == commands_in(told)
+    assert "##[" not in told
+
+
 def _with_body(**changed):
     record = msgspec.json.decode(record_of(made.admit()))
     return write_json({**record, "body": {**record["body"], **changed}})
@@ -63,6 +74,8 @@ def _with_body(**changed):
         (_with_body(word="approve"), "not-a-decision", "approve"),
         (_with_body(extra=1), "not-a-decision", "extra"),
         (_with_body(lanes=3), "not-a-decision", "lanes"),
+        (_with_body(exit_code=-1), "not-a-decision", "exit_code"),
+        (_with_body(line="x" * 141), "not-a-decision", "line"),
     ],
 )
 def test_what_is_no_decision_is_refused_with_what_was_found(data, code, said):

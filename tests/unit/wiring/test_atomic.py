@@ -243,3 +243,14 @@ def test_writers_at_once_never_mix(tmp_path):
     for writer in writers:
         writer.join()
     assert ([], True, [target]) == (torn, target.read_bytes() in texts, list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("name", ["pipe", "link-to-pipe"])
+def test_a_device_or_a_pipe_is_never_replaced(tmp_path, name):
+    """``--decision /dev/stdout`` leaves the machine its standard output, root or not."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link-to-pipe").symlink_to("pipe")
+    with pytest.raises(ReachProblem, match=r"is a device or a pipe, a file is asked \[not-written\]"):
+        write_atomic(tmp_path / name, NEW)
+    assert ["link-to-pipe", "pipe"] == sorted(path.name for path in tmp_path.iterdir())
+    assert stat.S_ISFIFO((tmp_path / name).stat().st_mode)

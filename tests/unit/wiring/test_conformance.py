@@ -32,11 +32,11 @@ def test_a_folder_without_cases_is_a_usage_problem(tmp_path, name):
 def test_a_file_that_cannot_be_read_is_no_agreement(tmp_path, monkeypatch):
     """The disk failed: exit 3, not one case fewer."""
 
-    def refuse(self):
+    def refuse(self, *_, **__):
         raise PermissionError(13, "Permission denied", str(self))
 
     (tmp_path / "a.yaml").write_bytes(CASE % b"a")
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("pathlib.Path.open", refuse)
     with pytest.raises(ReachProblem) as caught:
         run_folder(tmp_path)
     assert "file-unreadable" == caught.value.code

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from factories.github_event import github_event
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import TruegreenProblem, UsageProblem
 from truegreen.forges.git import GitRepository
-from truegreen.wiring.event import event_facts, is_ci
+from truegreen.wiring.event import MARKS_OF_CI, event_facts, is_ci
 from truegreen.wiring.rehearsal.honest import honest
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -39,6 +39,12 @@ def test_ci_is_what_the_runners_set(value, found):
     assert found == is_ci({} if value is None else {"CI": value})
 
 
+@pytest.mark.parametrize("name", MARKS_OF_CI)
+def test_a_job_that_says_it_is_no_ci_is_one(name):
+    """Other tools want CI to be false; the runner's own variable stays."""
+    assert [True, False] == [is_ci({"CI": "false", name: value}) for value in ("true", "false")]
+
+
 @pytest.mark.parametrize("source", [None, "github"])
 def test_in_github_the_payload_says_what_happened(stage, tmp_path, source):
     """The runner's own file, found by the variable that the runner sets."""
@@ -58,13 +64,16 @@ def test_at_home_the_working_copy_says_it(stage, tmp_path):
     assert (True, "main", stage.facts.head_sha) == (facts.local, facts.base_ref, facts.head_sha)
 
 
-@pytest.mark.parametrize("path", [None, "/nowhere/event.json"])
-def test_a_payload_that_is_not_there_is_named(stage, path):
-    """One line, and what to do instead."""
-    environment = PATH | {"GITHUB_ACTIONS": "true"} | ({"GITHUB_EVENT_PATH": path} if path else {})
-    with GitRepository(stage.git.folder, environment) as git, pytest.raises(ReachProblem) as caught:
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("", "not-in-github"), ("/nowhere/event.json", "file-unreadable"), ("/dev/zero", "file-unreadable")],
+)
+def test_a_payload_that_is_not_there_is_named(stage, path, code):
+    """One line, and what to do instead; a device is never waited for."""
+    environment = PATH | {"GITHUB_ACTIONS": "true", "GITHUB_EVENT_PATH": path}
+    with GitRepository(stage.git.folder, environment) as git, pytest.raises(TruegreenProblem) as caught:
         event_facts(None, None, git, environment)
-    assert "file-unreadable" == caught.value.code
+    assert code == caught.value.code
 
 
 def test_a_base_cannot_be_chosen_in_github(stage, tmp_path):

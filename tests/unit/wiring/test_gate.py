@@ -17,7 +17,7 @@ from truegreen.forges.git import GitRepository
 from truegreen.gate.bind import Asked
 from truegreen.gate.decide import decide
 from truegreen.gate.intake import read_evidence
-from truegreen.wiring.gate import Request, decided, read_bytes, replayed
+from truegreen.wiring.gate import Request, decided, replayed
 from truegreen.wiring.rehearsal import events, tricks
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.honest import honest
@@ -183,11 +183,20 @@ def test_evidence_that_is_not_there_holds(request_for, tmp_path):
     assert (Word.HOLD, 3) == (decision.word, decision.exit_code)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    """The run index, a bundle or a policy that cannot be read."""
-    with pytest.raises(ReachProblem) as caught:
-        read_bytes(tmp_path / "nothing.json")
-    assert "file-unreadable" == caught.value.code
+@pytest.mark.parametrize("name", ["nothing.json", ".", "pipe"])
+def test_what_is_no_file_is_named_and_never_waited_for(request_for, tmp_path, name):
+    """As run index, as bundle, and as the working copy's policy."""
+    os.mkfifo(tmp_path / "pipe")
+    for call in (
+        lambda: replayed(tmp_path / name, "1"),
+        lambda: decided(*request_for(run_index=tmp_path / name), "1"),
+    ):
+        with pytest.raises(ReachProblem) as caught:
+            call()
+        assert "file-unreadable" == caught.value.code
+    with pytest.raises(UsageProblem) as caught:
+        decided(*request_for(policy_from="worktree"), "1")
+    assert "no-policy" == caught.value.code
 
 
 def test_a_policy_of_the_working_copy_never_counts_in_ci(actors, request_for, tmp_path):

@@ -3,12 +3,14 @@
 
 import json
 
+import msgspec
 import pytest
 from sample_kit import run
 
+from simulators.github_runner import commands_in
 from truegreen.core.errors import EvidenceProblem, ReachProblem
 from truegreen.core.record import read_record, write_record
-from truegreen.wiring.ledger import read_ledger, shown
+from truegreen.wiring.ledger import FORMATS, read_ledger, shown
 
 TESTS = "import app\n\n\ndef test_good():\n    assert 'yes' == app.ask('good')\n"
 
@@ -42,6 +44,19 @@ def test_json_is_versioned_and_names_what_it_is_about(record):
 def test_the_article_s_form_has_its_four_fields(record):
     """As the article's sampler would have written them."""
     assert ["fixture_digest", "runs_per_case", "flaky", "cases"] == list(json.loads(shown(record, "article")))
+
+
+def test_what_somebody_else_wrote_is_obeyed_nowhere(record):
+    """A model's name, a case's owner, whatever the record holds: one line each, and no escape of a terminal."""
+    envelope, _ = read_record(record.read_bytes())
+    hostile = "m\x1b[31m\n::error::x ##[error]y\u202e"
+    body = {**envelope.body, "endpoint": {**envelope.body["endpoint"], "models_served": [hostile]}}
+    record.write_bytes(write_record(msgspec.structs.replace(envelope, body=body)))
+    for form in FORMATS:
+        told = shown(record, form)
+        assert all(line.isprintable() for line in told.splitlines())
+        assert [] == commands_in(told)
+    assert json.loads(shown(record, "json"))
 
 
 def test_another_kind_is_no_ledger(record):

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from truegreen.core.errors import ReachProblem
-from truegreen.wiring.reading import beginning_of
+from truegreen.wiring.reading import beginning_of, bytes_of
 
 
 def test_a_file_is_read_up_to_the_limit(tmp_path):
@@ -33,3 +33,15 @@ def test_a_file_that_cannot_be_opened_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(type(path), "open", refuse)
     with pytest.raises(ReachProblem, match=r"cannot be read: Permission denied \[file-unreadable\]"):
         beginning_of(path, 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("absent", "no file of that name"), (".", "no plain file"), ("pipe", "no plain file")]
+)
+def test_a_file_that_has_to_be_there_is_named(tmp_path, name, said):
+    """What is there instead is said, and never waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "x").write_bytes(b"12345")
+    assert b"123" == bytes_of(tmp_path / "x", 3)
+    with pytest.raises(ReachProblem, match=rf"cannot be read: .*{said} \[file-unreadable\]"):
+        bytes_of(tmp_path / name, 9)
