@@ -27,6 +27,8 @@ from truegreen.wiring.wires import Wires
 NOT_FOR_TESTS = ("MODEL_RUN_LOG", "SAMPLE_RUNS", "FLAKY_BUDGET", "PYTEST_XDIST_WORKER", "TRUEGREEN_HOST")
 """Variables that speak to the sampler: a test or conftest that acted on them would write rows of its own."""
 STRICT_IDS = "strict_parametrization_ids=true"
+TRACEBACKS = "--tb=native"
+"""A sample keeps the last line of a traceback; pytest's own styles parse every module on the way to it."""
 XDIST = ("-p", "xdist", "--dist", "load", "--max-worker-restart", "1000000")
 """A worker that a test kills is replaced however often: each costs one sample."""
 MOST_TOLD = 10
@@ -135,7 +137,7 @@ def collected_once(ground: SampleGround, environment: Mapping[str, str]) -> Coll
 
 def arguments(ground: SampleGround) -> list[str]:
     """What pytest is asked to collect, whichever engine serves."""
-    return [*ground.paths, "-o", STRICT_IDS, f"--truegreen-cases={ground.lane.tests}"]
+    return [*ground.paths, "-o", STRICT_IDS, TRACEBACKS, f"--truegreen-cases={ground.lane.tests}"]
 
 
 def _checked(found: Collected, ground: SampleGround) -> Collected:

@@ -421,6 +421,30 @@ def test_single_cases_are_named_by_their_ids(repository, environment):
     assert set(ids) == set(run(root, environment, runs=1, paths=ids).body.planned)
 
 
+PARSES = """
+    import os
+
+    import _pytest._code.code
+
+
+    def parsed(*_):
+        open(os.environ["PARSED"], "a").close()
+        raise AssertionError("a module was parsed to tell of a failure")
+
+
+    _pytest._code.code.getstatementrange_ast = parsed
+"""
+
+
+def test_a_failure_is_told_without_parsing_the_modules_on_its_way(repository, environment, tmp_path):
+    """Its last line is what a ledger keeps; an SDK's modules take pytest longer to parse than a call takes."""
+    root = repository({"tests/llm/test_model.py": TESTS, "tests/llm/conftest.py": PARSES})
+    parsed = tmp_path / "parsed"
+    body = run(root, {**environment, "PARSED": str(parsed)}, runs=2).body
+    assert ["fail", "fail"] == buckets(body)["test_bad"]
+    assert not parsed.exists()
+
+
 def test_a_tree_that_changes_under_the_samples_is_no_evidence(repository, environment):
     """A test that writes into the repository."""
     root = repository(
