@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from truegreen.cli.problems import in_one_line
 from truegreen.cli.sample_screen import screen
 from truegreen.core.outcome import Exit
 from truegreen.sampling.summary import lines
@@ -116,6 +117,8 @@ def sample(  # noqa: PLR0913 - one parameter an option
         click.echo(line)
     for notice in sampled.notices:
         click.echo(f"note: {notice}")
+    for line in sampled.checked.lines() if sampled.checked else ():
+        click.echo(in_one_line(line))
     here = Path.cwd()
     shown_path = sampled.path.relative_to(here) if sampled.path.is_relative_to(here) else sampled.path
     click.echo(f"ledger: {shown_path}")

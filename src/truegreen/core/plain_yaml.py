@@ -157,6 +157,7 @@ class _Open:
         self.anchor = anchor
         self.size = 1
         self.key: str | None = None
+        self.key_line = 1
 
     @property
     def wants_key(self) -> bool:
@@ -229,7 +230,7 @@ class _Builder:
             raise self._two_readings(f"the key {quoted(text)} is no text: put it in quotes")
         if text in top:
             raise self._two_readings(f"the key {quoted(text)} stands twice in one mapping")
-        self._open[-1].key = text
+        self._open[-1].key, self._open[-1].key_line = text, self._line
 
     def _plain(self, text: str) -> Any:
         is_date_asked = self._takes_dates and is_date(text)
@@ -268,11 +269,14 @@ class _Builder:
         if self._count > self._limits.max_values:
             raise self._bad(f"more than the {self._limits.max_values} values that are read")
         path: Path = ()
+        line = self._line
         if not self._open:
             self._root = value
         else:
-            path = self._add_to(self._open[-1], value, size)
-        self._lines[path] = self._line
+            top = self._open[-1]
+            line = self._line if isinstance(top.value, list) else top.key_line  # a person looks for the key
+            path = self._add_to(top, value, size)
+        self._lines[path] = line
         return path
 
     def _add_to(self, top: _Open, value: Any, size: int) -> Path:

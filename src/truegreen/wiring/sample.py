@@ -47,7 +47,7 @@ from truegreen.wiring.sample_chain import Chain, read_chain
 from truegreen.wiring.sample_check import Checked, check
 from truegreen.wiring.sample_ground import SampleGround, read_ground
 from truegreen.wiring.sample_inputs import undeclared
-from truegreen.wiring.sample_request import SampleRequest, rule_of
+from truegreen.wiring.sample_request import SampleRequest, flaky_budget, rule_of
 from truegreen.wiring.sample_suite import Suite
 from truegreen.wiring.wires import Wires
 
@@ -95,6 +95,8 @@ def sample(request: SampleRequest, environment: Mapping[str, str], watcher: Watc
     with _ended_as_interrupted(), GitRepository(top_of(request.cwd), environment) as git:
         ground = read_ground(request, git, environment)
         rule = rule_of(request, ground.lane, environment)
+        if request.is_check:
+            flaky_budget(environment)  # a bad count is said before a call is paid for
         models = read_model_environment(environment, model=ground.lane.model)
         chain = read_chain(request, ground, rule)
         with Wires(models.upstreams, forward_sample=_is_test_endpoint(models)) as wires:

@@ -12,7 +12,7 @@ completeness and what other lanes say, to the gate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from truegreen.core.outcome import Exit
@@ -27,6 +27,7 @@ from truegreen.wiring.sample_request import flaky_budget
 
 FLAKY = (State.MOSTLY_PASSING, State.MOSTLY_FAILING)
 CODES = {"merge": Exit.DONE, "hold": Exit.HOLD, "block": Exit.BLOCK}
+SAID = {Exit.DONE: "passes", Exit.HOLD: "holds", Exit.BLOCK: "blocks"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,23 @@ class Checked:
     code: Exit
     """0, 1 or 3."""
 
+    excused: frozenset[str] = frozenset()
+    """Unsteady cases that hold by the table and that the budget lets pass."""
+
+    def lines(self) -> Iterator[str]:
+        """Why the exit code is what it is: the word, then each case that does not pass, what blocks first."""
+        yield f"check: {SAID[self.code]}{self._about_budget()}" + ("" if self.rows else ", no case is gated")
+        for code in (Exit.BLOCK, Exit.HOLD):
+            for case_id, row in self.rows.items():
+                if CODES[row.then["word"]] is code:
+                    by = ", within FLAKY_BUDGET" if case_id in self.excused else ""
+                    yield f"  {SAID[code]}{by}: {case_id} [{row.then['code']}]"
+
+    def _about_budget(self) -> str:
+        if self.budget is None:
+            return ""
+        return f", {len(self.flaky)} unsteady and FLAKY_BUDGET allows {self.budget}"
+
 
 def check(ground: SampleGround, body: LedgerBody, rule: Rule, environment: Mapping[str, str]) -> Checked:
     """The merge table over every gated case of a ledger.
@@ -53,7 +71,12 @@ def check(ground: SampleGround, body: LedgerBody, rule: Rule, environment: Mappi
     gated = [case for case in body.cases if not case.golden]
     rows = {case.id: _row(ground, body, case, states[case.id]) for case in gated}
     flaky = tuple(case.id for case in gated if (one := states[case.id]) is not None and one.state in FLAKY)
-    return Checked(rows=rows, flaky=flaky, budget=budget, code=_code(rows, flaky, budget))
+    excused = _excused(rows, flaky, budget)
+    is_over = budget is not None and len(flaky) > budget
+    code = Exit.BLOCK if is_over else _code(row for one, row in rows.items() if one not in excused)
+    if not rows:
+        code = Exit.HOLD
+    return Checked(rows=rows, flaky=flaky, budget=budget, code=code, excused=excused)
 
 
 def _row(ground: SampleGround, body: LedgerBody, case: Case, found: CaseState | None) -> Row:
@@ -76,12 +99,14 @@ def endpoint_standing(ground: SampleGround, body: LedgerBody) -> str:
     return "as-agreed" if set(body.endpoint.models_served) <= set(agreed.models_served) else "other-model"
 
 
-def _code(rows: Mapping[str, Row], flaky: tuple[str, ...], budget: int | None) -> Exit:
-    if budget is not None and len(flaky) > budget:
-        return Exit.BLOCK
-    excused = {case_id for case_id in flaky if budget is not None and rows[case_id].then["word"] == "hold"}
-    words = {row.then["word"] for case_id, row in rows.items() if case_id not in excused}
-    return max((CODES[word] for word in words), key=_weight, default=Exit.HOLD if not rows else Exit.DONE)
+def _excused(rows: Mapping[str, Row], flaky: tuple[str, ...], budget: int | None) -> frozenset[str]:
+    if budget is None or len(flaky) > budget:
+        return frozenset()
+    return frozenset(one for one in flaky if rows[one].then["word"] == "hold")
+
+
+def _code(rows: Iterable[Row]) -> Exit:
+    return max((CODES[row.then["word"]] for row in rows), key=_weight, default=Exit.DONE)
 
 
 def _weight(code: Exit) -> int:

@@ -120,6 +120,12 @@ def test_a_lenient_reader_takes_the_newer_reading():
     assert {"n": "no", "1": 1000.0, "null": float("inf")} == lenient
 
 
+def test_a_key_stands_where_it_is_written_and_not_where_its_value_begins():
+    """Of a block that begins on a later line, people look for the key."""
+    document = read_yaml(b"a:\n\n  b:\n    - 1\nc: |\n  text\n", name="f.yaml")[0]
+    assert [1, 3, 4, 5] == [document.line_of(path) for path in (("a",), ("a", "b"), ("a", "b", 0), ("c",))]
+
+
 def test_lines_are_kept_for_every_path():
     """Each value knows its line; a path that is not there has the line of the nearest value above."""
     (document,) = read_yaml(b"a: 1\nb:\n  - x\n  - c: 2\n", name="f.yaml")

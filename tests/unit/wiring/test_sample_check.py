@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import msgspec
 import pytest
-from sample_kit import POLICY, git, run, short
+from sample_kit import POLICY, Silent, git, run, short
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.outcome import Exit
@@ -124,3 +124,49 @@ def test_a_budget_that_is_no_count_is_an_error(checked):
     with pytest.raises(UsageProblem) as caught:
         checked("steady", FLAKY_BUDGET="one")
     assert "bad-count" == caught.value.code
+
+
+def test_the_check_says_which_case_decides(sampled):
+    """The word first, then what blocks, then what holds; nothing of what passes."""
+    body, ground = sampled
+    said = list(check(ground, body, fixed(5), {}).lines())
+    assert "check: blocks" == said[0]
+    assert [
+        "  blocks: test_mostly_failing [case-mostly-failing]",
+        "  blocks: test_never [case-broken]",
+    ] == [line.replace("tests/llm/test_check.py::", "") for line in said[1:3]]
+    assert ["  holds"] * 4 == [line.partition(":")[0] for line in said[3:]]
+
+
+@pytest.mark.parametrize(
+    ("budget", "first", "second"),
+    [
+        ("2", "passes", "holds, within FLAKY_BUDGET"),
+        ("1", "blocks", "holds"),
+    ],
+)
+def test_the_check_says_what_the_budget_did(sampled, budget, first, second):
+    """A budget that excuses and one that is spent are told apart."""
+    body, ground = sampled
+    cases = tuple(case for case in body.cases if "two_mostly" in case.id)
+    part = msgspec.structs.replace(body, cases=cases, planned=tuple(case.id for case in cases))
+    said = list(check(ground, part, fixed(5), {"FLAKY_BUDGET": budget}).lines())
+    assert f"check: {first}, 2 unsteady and FLAKY_BUDGET allows {budget}" == said[0]
+    assert {second} == {line.strip().partition(":")[0] for line in said[1:]}
+
+
+def test_a_suite_of_golden_cases_alone_holds(sampled):
+    """Nothing gated is nothing shown."""
+    body, ground = sampled
+    found = check(ground, msgspec.structs.replace(body, cases=(), planned=()), fixed(5), {})
+    assert (Exit.HOLD, ["check: holds, no case is gated"]) == (found.code, list(found.lines()))
+
+
+def test_a_bad_budget_is_said_before_a_call_is_made(sampled):
+    """Nobody pays for samples whose reading is refused."""
+    _, ground = sampled
+    environment = {**os.environ, "MODEL_BASE_URL": "http://127.0.0.1:9/v1", "FLAKY_BUDGET": "x"}
+    watcher = Silent()
+    with pytest.raises(UsageProblem) as caught:
+        run(ground.root, environment, watcher, is_check=True)
+    assert ("bad-count", []) == (caught.value.code, watcher.samples)
