@@ -90,10 +90,22 @@ def become_own(config: pytest.Config) -> None:
         terminal._tw._file = open(os.devnull, "w", encoding="utf-8")  # noqa: SLF001, SIM115, PTH123 - lives as long as this process
     capture = manager.get_plugin("capturemanager")
     if capture is not None and capture._global_capturing is not None:  # noqa: SLF001 - no public way to begin anew
-        capture.stop_global_capturing()
-        capture.start_global_capturing()
+        own_captures(capture._global_capturing)  # noqa: SLF001 - the same
     factory = getattr(config, "_tmp_path_factory", None)
     if factory is not None:
         own = factory.getbasetemp() / f"p{os.getpid()}"
-        own.mkdir(mode=0o700)
-        factory._basetemp = own  # noqa: SLF001 - the factory has no public way to move
+        factory._given_basetemp, factory._basetemp = own, None  # noqa: SLF001 - made by pytest once a test asks
+
+
+def own_captures(capturing: Any) -> None:
+    """Put fresh files under the file numbers that pytest captures with; its objects stay as they are."""
+    for stream in (capturing.out, capturing.err):
+        file = getattr(stream, "tmpfile", None)
+        target = getattr(stream, "targetfd", None)
+        if target is None or file is None:  # captured in memory, which a fork does not share
+            continue
+        fresh = os.memfd_create("truegreen-capture")
+        os.dup2(fresh, file.fileno())
+        if stream._state == "started":  # noqa: SLF001 - then the stream's own number is a copy of that file's
+            os.dup2(fresh, target)
+        os.close(fresh)
