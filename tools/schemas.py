@@ -44,7 +44,9 @@ OBJECT_ID = whole("[0-9a-f]{40}|[0-9a-f]{64}")
 INSTANT = whole("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z") | {"format": "instant"}
 DIGEST = whole("sha256:[0-9a-f]{64}")
 ANY_DIGEST = whole("sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=")
-NOT_BLANK = {"pattern": r"[^\s\x1c-\x1f]"}
+NOT_BLANK = {  # what Python calls white space: engines of JSON Schema differ about \\s
+    "pattern": r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+}
 LANE = whole(record.LANE_NAME.pattern)
 COUNTED = {"minimum": 1}
 DISTINCT = {"uniqueItems": True}

@@ -17,7 +17,6 @@ ELSEWHERE: dict[str, str] = {
     "gate/complete_pool.py": WAYS,
     "gate/ground.py": WAYS,
     "gate/kinds.py": WAYS,
-    "gate/ledger_cases.py": WAYS,
     "gate/ledger_lane.py": WAYS,
     "gate/ledger_record.py": WAYS,
     "gate/model.py": WAYS,

@@ -133,6 +133,7 @@ def lane(cases: tuple[CaseRow, ...], outcome: Outcome, code: str, **changed) -> 
             "lane": "model-tests",
             "kind": "sample-ledger",
             "role": "required",
+            "seal": "unsigned",
             "outcome": outcome,
             "code": code,
             "owner": "@team-notes",

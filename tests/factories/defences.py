@@ -62,7 +62,9 @@ def rules_without(*names):
 def trusting(evidence, ground):
     """A judge that believes the producer."""
     lane = evidence.lane
-    row = LaneRow(lane=lane.name, kind=lane.kind, role=lane.role, outcome=Outcome.HOLDS, code="holds")
+    row = LaneRow(
+        lane=lane.name, kind=lane.kind, role=lane.role, seal=lane.seal, outcome=Outcome.HOLDS, code="holds"
+    )
     return Judged(row=row, causes=(), notes=())
 
 

@@ -288,3 +288,21 @@ def test_a_quarantine_is_refused_by_both_or_by_none(schema_word, entries, change
         value = change.draw(from_schema.changed(st.just(value)))
     if isinstance(value, dict):
         _agree("quarantine.v1", value)
+
+
+def test_schema_and_reader_agree_on_what_is_blank():
+    """White space is more than the engines of regular expressions agree on."""
+    asked = [chr(number) for number in (*range(0xD800), *range(0xE000, 0x10000))]
+    blank = [char for char in asked if not char.strip()]
+    near = [*blank, "\u180e", "\u200b", "\u2060", "\ufeff", "x"]
+    entry = {"id": "a", "lane": "l", "reason": "r"}
+    refused = [
+        char
+        for char in near
+        if _refusal(
+            validate,
+            "removed.v1",
+            {"schema": "truegreen/removed/v1", "removed": [{**entry, "owner": char}]},
+        )
+    ]
+    assert blank == refused

@@ -100,7 +100,9 @@ def judge(evidence, ground):
             causes.append(Cause(code="case-flaky", word=Word.HOLD, lane=lane.name, case=CASE))
     words = {cause.word for cause in causes}
     outcome = Outcome.FAILS if Word.BLOCK in words else Outcome.UNKNOWN if words else Outcome.HOLDS
-    row = LaneRow(lane=lane.name, kind=lane.kind, role=lane.role, outcome=outcome, code="holds")
+    row = LaneRow(
+        lane=lane.name, kind=lane.kind, role=lane.role, seal=lane.seal, outcome=outcome, code="holds"
+    )
     return Judged(row=row, causes=tuple(causes), notes=())
 
 

@@ -97,6 +97,8 @@ class LaneRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Its record kind."""
     role: str
     """Its role."""
+    seal: str
+    """What is asked of who wrote its records: ``unsigned``, nothing."""
     outcome: Outcome
     """What the evidence says."""
     code: str

@@ -167,7 +167,13 @@ def _judge(kind: Kind, evidence: LaneEvidence, ground: Ground) -> Judged:
     """The kind's own word; a recomputation that has no result holds."""
     lane = evidence.lane
     empty = LaneRow(
-        lane=lane.name, kind=kind.name, role=lane.role, outcome=Outcome.UNKNOWN, code="", owner=lane.owner
+        lane=lane.name,
+        kind=kind.name,
+        role=lane.role,
+        seal=lane.seal,
+        outcome=Outcome.UNKNOWN,
+        code="",
+        owner=lane.owner,
     )
     if not evidence.newest:
         return Judged(row=empty, causes=(), notes=())

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from truegreen.core.canonical import MAX_SAFE_INTEGER
 from truegreen.core.decision import CaseRow, Cause, LaneRow
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.outcome import Outcome, Word
@@ -40,7 +41,7 @@ GROUPED = {
 }
 """Codes that are told once for the lane, however many cases share them."""
 DETAIL_CHARS = 300
-"""Most characters of an answer that a decision repeats."""
+"""Most characters of an answer, a host or a list of models that a cause repeats."""
 
 
 def judge(evidence: LaneEvidence, ground: Ground, *, checks: tuple[LaneCheck, ...] = CHECKS) -> Judged:
@@ -159,8 +160,8 @@ def _agreed_facts(view: View) -> dict[str, str | int]:
     """Endpoint and models, asked and agreed, for the causes that speak of them."""
     agreed, used = view.agreed, view.body.endpoint
     return {
-        "endpoint": used.host,
-        "served": ", ".join(used.models_served),
+        "endpoint": used.host[:DETAIL_CHARS],
+        "served": ", ".join(used.models_served)[:DETAIL_CHARS],
         "agreed_endpoint": (agreed.endpoint if agreed else None) or "",
         "agreed_models": ", ".join(agreed.models_served if agreed else ()),
     }
@@ -171,7 +172,7 @@ def _notes(view: View) -> Iterable[Cause]:
     if view.body.rule.j is None and not view.ground.facts.local:
         yield Cause(code="sequences-unknown", word=None, lane=lane)
     for path in view.body.undeclared_inputs[:3]:
-        yield Cause(code="undeclared-input", word=None, lane=lane, facts={"file": path})
+        yield Cause(code="undeclared-input", word=None, lane=lane, facts={"file": path[:DETAIL_CHARS]})
 
 
 def _grouped(causes: list[Cause], view: View) -> Iterable[Cause]:
@@ -202,16 +203,22 @@ def _lane_row(view: View, rows: list[CaseRow], causes: list[Cause]) -> LaneRow:
         lane=lane.name,
         kind=lane.kind,
         role=lane.role,
+        seal=lane.seal,
         outcome=outcome,
         code=causes[0].code if causes else "holds",
         owner=lane.owner,
         cases=tuple(sorted(rows, key=lambda row: (order[row.then], row.id))),
-        calls=body.wire.calls + _earlier_calls(view),
+        calls=_summed(body.wire.calls, _earlier_calls(view)),
         wall_ms=body.wall_ms,
-        tokens=body.wire.prompt_tokens + body.wire.completion_tokens,
+        tokens=_summed(body.wire.prompt_tokens, body.wire.completion_tokens),
         endpoint=body.endpoint.host,
         models_served=body.endpoint.models_served,
     )
+
+
+def _summed(*counts: int) -> int:
+    """A sum that a record can hold; what is more, no ledger has counted."""
+    return min(sum(counts), MAX_SAFE_INTEGER)
 
 
 def _earlier_calls(view: View) -> int:

@@ -99,13 +99,16 @@ def _calls(body: LedgerBody) -> Iterator[Finding]:
         yield Finding(
             code="calls-contradict",
             standing="blocked",
-            facts={"claimed": counted, "counted": body.wire.attributed},
+            facts={"claimed": str(counted), "counted": str(body.wire.attributed)},
         )
     elif body.wire.calls != body.wire.attributed + body.wire.unattributed:
         yield Finding(
             code="calls-contradict",
             standing="blocked",
-            facts={"claimed": body.wire.attributed + body.wire.unattributed, "counted": body.wire.calls},
+            facts={
+                "claimed": str(body.wire.attributed + body.wire.unattributed),
+                "counted": str(body.wire.calls),
+            },
         )
 
 

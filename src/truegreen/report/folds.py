@@ -94,7 +94,7 @@ def _record(story: Story, rows: Rows) -> Iterator[str]:
     decision = story.decision
     yield from _tables(
         (("weight", "code", "lane", "case"), _causes(story, rows)),
-        (("lane", "outcome", "kind", "role", "spent", "answered by"), _lanes(decision, rows)),
+        (("lane", "outcome", "kind", "role", "seal", "spent", "answered by"), _lanes(decision, rows)),
         (("lane", "part", "run", "attempt", "standing", "record"), _members(decision, rows)),
         (("file", "in", "standing", "code", "digest"), _files(decision, rows)),
     )
@@ -135,6 +135,7 @@ def _lanes(decision: Decision, rows: Rows) -> list[tuple[str, ...]]:
             lane.outcome.value,
             marked.cell(lane.kind),
             marked.cell(lane.role),
+            marked.cell(lane.seal),
             f"{lane.calls} calls, {duration(lane.wall_ms)}, {lane.tokens} tokens",
             _answered_by(lane),
         )

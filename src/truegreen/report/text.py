@@ -88,7 +88,7 @@ def _lane(row: LaneRow) -> Iterator[Line]:
     took = f"{row.calls} calls, {duration(row.wall_ms)}, {row.tokens} tokens"
     yield line(
         Span(f"lane {cut(plain(row.lane), DETAIL_COLUMNS)}", "strong"),
-        f": {row.outcome.value} · {plain(row.kind)}, {plain(row.role)} · {took}",
+        f": {row.outcome.value} · {plain(row.kind)}, {plain(row.role)}, {plain(row.seal)} · {took}",
         f" · {cut(where, DETAIL_COLUMNS)}" if where else "",
     )
     passing = [case for case in row.cases if passes(case)]
