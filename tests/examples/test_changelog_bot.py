@@ -180,6 +180,7 @@ def test_quarantine_changes_the_decision_and_not_the_evidence(out):
     zips = [sorted((one / "evidence").rglob("*.zip")) for one in (before, after)]
     assert [one.read_bytes() for one in zips[0]] == [one.read_bytes() for one in zips[1]]
     assert [1, 2] == [body(one)["about"]["run_attempt"] for one in (before, after)]
+    assert "case-quarantined" in [note["code"] for note in body(after)["notes"]]
 
 
 @pytest.mark.parametrize(("name", "calls"), [("ruler-announced", 0), ("deleted-named", 0), ("admit", 36)])
