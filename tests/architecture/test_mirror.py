@@ -8,23 +8,8 @@ import tree
 UNIT = tree.ROOT / "tests" / "unit"
 WAYS = "every way to fool the gate is tried in tests/unit/wiring/rehearsal/test_ways.py"
 ELSEWHERE: dict[str, str] = {
-    "gate/bundle.py": "tests/unit/wiring/test_gate.py makes, changes and replays bundles",
     "conformance/ports.py": "Protocols without code",
     "wiring/environment.py": "every verb that runs as a process",
-    "gate/bind.py": WAYS,
-    "gate/complete.py": WAYS,
-    "gate/complete_exact.py": WAYS,
-    "gate/complete_pool.py": WAYS,
-    "gate/ground.py": WAYS,
-    "gate/kinds.py": WAYS,
-    "gate/ledger_lane.py": WAYS,
-    "gate/ledger_record.py": WAYS,
-    "gate/model.py": WAYS,
-    "gate/place.py": WAYS,
-    "gate/verify.py": WAYS,
-    "gate/verify_binding.py": WAYS,
-    "gate/verify_inputs.py": WAYS,
-    "gate/local.py": WAYS,
     "pytest_plugin/fork_worker.py": "tests/unit/pytest_plugin/test_fork_host.py runs it in forks",
     "pytest_plugin/hooks.py": "tests/unit/pytest_plugin/test_case_item.py answers through it",
     "pytest_plugin/mixed_host.py": "tests/unit/pytest_plugin/test_async_host.py and tests/unit/wiring/test_sample.py",

@@ -22,7 +22,7 @@ import msgspec
 from truegreen.core.decision import SCHEMA, About, Cause, Decision, LaneRow, SeenFile
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import UsageProblem
-from truegreen.core.outcome import EXIT_OF_OUTCOME, EXIT_OF_WORD, Exit, Outcome, Word, heavier
+from truegreen.core.outcome import EXIT_OF_WORD, Exit, Outcome, Word, heavier
 from truegreen.core.policy import KindFacts, Lane
 from truegreen.core.record import read_record
 from truegreen.gate.bind import CHECKS as BIND_CHECKS
@@ -224,7 +224,7 @@ def _made(  # noqa: PLR0913, PLR0917 - a decision is made of these
     draft = Decision(
         schema=SCHEMA,
         word=word,
-        exit_code=int(_exit(asked, bound, word, told, rows)),
+        exit_code=int(_exit(bound, word, told)),
         mode=bound.mode,
         line="",
         code=told[0].code if told else "all-lanes-hold",
@@ -241,16 +241,12 @@ def _made(  # noqa: PLR0913, PLR0917 - a decision is made of these
     return Decision(**{**{n: getattr(draft, n) for n in draft.__struct_fields__}, "line": line_of(draft)})
 
 
-def _exit(
-    asked: Asked, bound: Bound, word: Word, causes: tuple[Cause, ...], rows: tuple[LaneRow, ...]
-) -> Exit:
+def _exit(bound: Bound, word: Word, causes: tuple[Cause, ...]) -> Exit:
     """The exit code: in observe mode 0, unless the result could pass for CI's."""
     if any(cause.code in NEVER_GREEN and cause.word is not None for cause in causes):
         return EXIT_OF_WORD[word]
     if bound.mode == "observe":
         return Exit.DONE
-    if asked.only_lane is not None and word is Word.ADMIT:
-        return EXIT_OF_OUTCOME[rows[0].outcome] if rows else Exit.HOLD
     return EXIT_OF_WORD[word]
 
 

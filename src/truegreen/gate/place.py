@@ -104,9 +104,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def left_none_count(self) -> int:
-        """Earlier members that the newest record says left nothing: each spends one sequence."""
-        if self.kind.attempt != "pool":
-            return 0
+        """Earlier members that the newest record of a pooling lane says left nothing: each spends one sequence."""
         links = (self.link_of(one) for one in self.older)
         return sum(1 for link in links if link is not None and link.standing == "left-none")
 

@@ -86,17 +86,17 @@ def verify(
     files: list[SeenFile] = []
     for file in evidence.files:
         found = _read(file, ground, kinds, read)
-        candidate = found if isinstance(found, Candidate) else None
-        if candidate is not None:
-            readable.append(candidate)
-        finding = found if isinstance(found, Finding) else _first(candidate, ground, checks)
-        lane = candidate.lane.name if candidate else None
-        seen = _seen(file, finding)
-        files.append(seen)
-        if finding is not None:
-            findings.append((seen, finding, lane))
-        elif candidate is not None:
-            accepted.append(candidate)
+        if isinstance(found, Finding):
+            files.append(_seen(file, found))
+            findings.append((files[-1], found, None))
+            continue
+        readable.append(found)
+        finding = _first(found, ground, checks)
+        files.append(_seen(file, finding))
+        if finding is None:
+            accepted.append(found)
+        else:
+            findings.append((files[-1], finding, found.lane.name))
     return Verified(
         accepted=tuple(accepted), readable=tuple(readable), findings=tuple(findings), files=tuple(files)
     )
@@ -112,10 +112,8 @@ def _seen(file: EvidenceFile, finding: Finding | None) -> SeenFile:
     )
 
 
-def _first(candidate: Candidate | None, ground: Ground, checks: tuple[Check, ...]) -> Finding | None:
+def _first(candidate: Candidate, ground: Ground, checks: tuple[Check, ...]) -> Finding | None:
     """The first finding against a record; for an advisory lane it weighs nothing."""
-    if candidate is None:
-        return None
     finding = next((found for check in checks if (found := check(candidate, ground))), None)
     if finding is not None and candidate.lane.role == "advisory":
         return msgspec.structs.replace(finding, standing="note")

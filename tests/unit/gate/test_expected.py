@@ -11,8 +11,10 @@ from truegreen.core.errors import ReachProblem
 from truegreen.core.outcome import Word
 from truegreen.core.policy import BASELINE_FILE
 from truegreen.core.policy_read import read_policy
-from truegreen.gate.decide import RULES
+from truegreen.gate.bind import Asked
+from truegreen.gate.decide import RULES, decide
 from truegreen.gate.ground import unreachable
+from truegreen.gate.intake import read_evidence
 from truegreen.wiring.rehearsal import records
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.chains import with_earlier_head
@@ -232,3 +234,75 @@ def test_a_failure_of_git_is_not_called_missing_history(code, asked):
     """Whoever reads the decision is not sent to fetch what is there."""
     told = unreachable(ReachProblem(code, "words"))
     assert (asked, {"problem": "words"}) == (told.code, told.facts)
+
+
+class _Broken:
+    """A clone that answers so many questions and then fails, every time."""
+
+    def __init__(self, git, answered):
+        self._git, self._left, self.has_failed = git, answered, False
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            self._left -= 1
+            if self._left < 0:
+                self.has_failed = True
+                raise ReachProblem("git-failed", "git ended with 128, asked 0")
+            return getattr(self._git, name)(*arguments)
+
+        return ask
+
+
+@pytest.mark.parametrize("has_push", [True, False])
+def test_a_git_that_fails_while_earlier_heads_are_compared_holds(actors, tmp_path, has_push):
+    """Whichever question it is: an answer that is not there is no key."""
+    moved, earlier = resolved(actors, "ANSWER = 4\n")
+    try:
+        stage = after(moved, earlier, j=2)
+        if has_push:
+            stage = replace(stage, index=_pushed(replace(moved, stage=stage)))
+        evidence = read_evidence([stage.write(tmp_path / "evidence")])
+        words, has_failed = [], True
+        with stage.git.asking() as git:
+            while has_failed:
+                port = _Broken(git, len(words))
+                asked = Asked(
+                    facts=stage.facts,
+                    git=port,
+                    index=stage.index_bytes(),
+                    now=stage.now,
+                    in_ci=True,
+                    version="1",
+                )
+                words.append(decide(asked, evidence).word)
+                has_failed = port.has_failed
+    finally:
+        actors.stage.git.branch("main", actors.base)
+    assert {Word.HOLD} == set(words[:-1])
+    assert (Word.HOLD if has_push else Word.ADMIT) is words[-1]
+
+
+def test_two_earlier_pushes_with_one_key_spend_one_sequence(actors, said):
+    """What was tried twice is one thing that was tried."""
+
+    def trick(actors):
+        files = {**actors.files, actors.setting.program: "ANSWER = 5\n"}
+        git = actors.stage.git
+        one = git.commit(files, (actors.base,), "one")
+        two = git.commit(files, (one,), "two")
+        stage = after(actors, one, j=2)
+        again = on.run(
+            999,
+            two,
+            (on.attempt(1, (on.job(on.job_of(actors.lane)),), ()),),
+            workflow=actors.lane.workflow,
+        )
+        listed = stage.index
+        return replace(
+            stage,
+            index=msgspec.structs.replace(
+                listed, earlier_heads=(*listed.earlier_heads, two), runs=(again, *listed.runs)
+            ),
+        )
+
+    assert (Word.ADMIT, "all-lanes-hold", []) == said(trick, actors)
