@@ -21,7 +21,7 @@ ENDS = """
 
 def test_a_crash_or_a_hang_costs_one_sample_and_one_worker(suite, statuses):
     """The last case does not wait for another index."""
-    told = statuses(suite(test_ends=ENDS), engine="xdist", runs=2, slots=2, timeout_s=1.0)
+    told = statuses(suite(test_ends=ENDS), engine="xdist", runs=2, slots=2, timeout_s=5.0)
     assert {
         "test_passes": ["passed"] * 2,
         "test_leaves": ["crashed"] * 2,

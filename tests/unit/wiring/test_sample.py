@@ -179,7 +179,7 @@ def test_ends_that_are_no_answers_have_their_own_buckets(repository, environment
                 app.ask("hang", timeout=0.2)
             """
         },
-        policy=POLICY_WITH.format(more="timeout_s = 1.5"),
+        policy=POLICY_WITH.format(more="timeout_s = 4"),
     )
     body = run(root, environment, runs=1).body
     assert {

@@ -41,6 +41,8 @@ PARTING_S = 30.0
 LEAVE_S = 5.0
 """Seconds that a host which is told to end gets for ending its samples' processes."""
 TAIL_LINES = 12
+PLACES = ("inifile: ", "rootdir: ")
+"""Beginnings of lines by which pytest says where it is, not what is wrong."""
 
 
 class EngineHost:
@@ -207,5 +209,12 @@ class EngineHost:
         if self._log is None:
             return ""
         self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").splitlines()
-        return " | ".join(line.strip() for line in lines[-TAIL_LINES:] if line.strip())
+        return tail_of(self._log.read().decode("utf-8", "replace"))
+
+
+def tail_of(log: str) -> str:
+    """The last ``TAIL_LINES`` lines in one; where pytest itself says an error there, from that on."""
+    lines = [line.strip() for line in log.splitlines()[-TAIL_LINES:] if line.strip()]
+    errors = [place for place, line in enumerate(lines) if line.startswith("ERROR: ") or ": error: " in line]
+    said = [line for line in lines[errors[-1] :] if not line.startswith(PLACES)] if errors else lines
+    return " | ".join(said)
