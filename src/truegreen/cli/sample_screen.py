@@ -19,6 +19,8 @@ from truegreen.sampling.schedule import Progress
 
 EVERY_S = 0.1
 """Shortest time between two refreshes of the live line."""
+SHOWN = 3
+"""Open cases that the live line names, the latest first."""
 
 
 class PlainScreen:
@@ -56,21 +58,30 @@ class LiveScreen(PlainScreen):
         self._status = status
         self._shown_at = 0.0
         self._samples = 0
-        self._passed = 0
+        self._stand: dict[str, Progress] = {}
 
     def ended(self, case_id: str, sample: Sample, progress: Progress) -> None:
         """One sample has ended."""
         self._samples += 1
-        self._passed += sample.bucket == "pass"
+        self._stand.pop(case_id, None)
+        if progress.is_open:
+            self._stand[case_id] = progress  # the latest comes last
         super().ended(case_id, sample, progress)
         now = time.monotonic()
         if now - self._shown_at >= EVERY_S:
             self._shown_at = now
-            text = f"{self._samples} samples, {self._passed} pass, {len(self._open)} cases open"
-            self._status.update(in_one_line(text))
+            self._status.update(in_one_line(self._text()))
+
+    def _text(self) -> str:
+        latest = [f"{one.passed}/{one.read} {_last(name)}" for name, one in [*self._stand.items()][-SHOWN:]]
+        return " · ".join([f"{self._samples} samples, {len(self._open)} cases open", *reversed(latest)])
 
     def _say(self, text: str) -> None:
         self._console.print(in_one_line(text), markup=False, highlight=False)
+
+
+def _last(case_id: str) -> str:
+    return case_id.rpartition("::")[2]
 
 
 @contextmanager

@@ -5,7 +5,7 @@ What it decides: the addresses behind the names that SDKs and the article's scri
 for a name that is not set. What it leaves: observing them, to ``wires``.
 
 - ``MODEL_BASE_URL``, ``OPENAI_BASE_URL`` and ``OPENAI_API_BASE`` mean one endpoint unless they differ.
-- A key without an address means its vendor's own endpoint.
+- A key without an address means its vendor's own endpoint; so does a vendor's key that is not the model's.
 - An endpoint that nothing names is an error, never a default.
 """
 
@@ -79,11 +79,19 @@ def _openai(environment: Mapping[str, str]) -> list[Upstream]:
         said = {OPENAI_NAMES[0]: OPENAI_HOME}
     if not said:
         return []
+    if "OPENAI_BASE_URL" not in said and _keys_differ(environment):
+        said["OPENAI_BASE_URL"] = OPENAI_HOME
     first = next(iter(said.values()))
     by_url: dict[str, list[str]] = {}
     for name in OPENAI_NAMES:
         by_url.setdefault(said.get(name, first), []).append(name)
     return [Upstream(url=url, names=tuple(names)) for url, names in by_url.items()]
+
+
+def _keys_differ(environment: Mapping[str, str]) -> bool:
+    """Whether the two keys are of two endpoints: then the vendor's client keeps to its vendor."""
+    own, vendor = (environment.get(name) for name in OPENAI_KEYS)
+    return bool(own and vendor and own != vendor)
 
 
 def _anthropic(environment: Mapping[str, str]) -> list[Upstream]:

@@ -12,14 +12,16 @@ to the schedule.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Self
 
 from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.sampling.engines.child import EngineHost
 from truegreen.sampling.engines.choice import Choice, choose
 from truegreen.sampling.engines.messages import Collected, Found, Refused, Serve
+from truegreen.wiring.crash import without_secrets
 from truegreen.wiring.model_environment import ModelEnvironment, without_proxy
 from truegreen.wiring.sample_ground import SampleGround
 from truegreen.wiring.wires import Wires
@@ -57,6 +59,7 @@ class Suite:
             **without_proxy(environment),
             **wires.addresses(None),
         }
+        self._hide = partial(without_secrets, environment=self._environment)
         self._stack = ExitStack()
         self._host: EngineHost | None = None
         self.collected: Collected
@@ -67,12 +70,12 @@ class Suite:
     def __enter__(self) -> Self:
         try:
             self._host = self._started("xdist" if self._asked == "xdist" else "")
-            self.collected = _checked(self._host.collected(), self._ground)
+            self.collected = _checked(self._host.collected(), self._ground, self._hide)
             self.choice = choose(self._asked, self.collected, can_fork=sys.platform == "linux")
             if self.choice.engine == "xdist" and self._asked != "xdist":
                 self._stack.close()
                 self._host = self._started("xdist")
-                self.collected = _checked(self._host.collected(), self._ground)
+                self.collected = _checked(self._host.collected(), self._ground, self._hide)
             self._serve()
         except BaseException:
             self._stack.close()
@@ -121,6 +124,7 @@ class Suite:
             root=ground.root,
             environment=self._environment,
             mode=mode,
+            hide=self._hide,
         )
         return self._stack.enter_context(host)
 
@@ -131,8 +135,11 @@ def collected_once(ground: SampleGround, environment: Mapping[str, str]) -> Coll
     Raises: as collecting for samples does.
     """
     kept = {name: value for name, value in environment.items() if name not in NOT_FOR_TESTS}
-    with EngineHost(arguments(ground), cwd=ground.root, root=ground.root, environment=kept) as host:
-        return _checked(host.collected(), ground)
+    hide = partial(without_secrets, environment=kept)
+    with EngineHost(
+        arguments(ground), cwd=ground.root, root=ground.root, environment=kept, hide=hide
+    ) as host:
+        return _checked(host.collected(), ground, hide)
 
 
 def arguments(ground: SampleGround) -> list[str]:
@@ -140,13 +147,13 @@ def arguments(ground: SampleGround) -> list[str]:
     return [*ground.paths, "-o", STRICT_IDS, TRACEBACKS, f"--truegreen-cases={ground.lane.tests}"]
 
 
-def _checked(found: Collected, ground: SampleGround) -> Collected:
+def _checked(found: Collected, ground: SampleGround, hide: Callable[[str], str]) -> Collected:
     """What was found, if it can be sampled.
 
     Raises: UsageProblem or ReachProblem with the first problem's code; ReachProblem ``nothing-collected``.
     """
     if found.problems:
-        raise _problem(found.problems)
+        raise _problem(found.problems, hide)
     if not found.cases:
         left = f"; the project's own options deselected {found.deselected}" if found.deselected else ""
         raise ReachProblem(
@@ -157,15 +164,14 @@ def _checked(found: Collected, ground: SampleGround) -> Collected:
     return found
 
 
-def _problem(problems: tuple[Refused, ...]) -> UsageProblem | ReachProblem:
+def _problem(problems: tuple[Refused, ...], hide: Callable[[str], str]) -> UsageProblem | ReachProblem:
     first = problems[0]
+    told = hide(first.message)
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     match first.code:
         case "unstable-id":
-            return UsageProblem(
-                "unstable-id", first.message + more, hint="give each parameter an explicit, unique id"
-            )
+            return UsageProblem("unstable-id", told + more, hint="give each parameter an explicit, unique id")
         case "collection-failed":
-            return ReachProblem("collection-failed", first.message + more, hint="pytest --collect-only")
+            return ReachProblem("collection-failed", told + more, hint="pytest --collect-only")
         case _:
-            return UsageProblem("bad-case", first.message + more, hint="docs/cases.md lists every key")
+            return UsageProblem("bad-case", told + more, hint="docs/cases.md lists every key")

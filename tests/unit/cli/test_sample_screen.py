@@ -47,11 +47,11 @@ def test_a_terminal_has_a_live_line_beside(monkeypatch):
     """Refreshed so often that a person sees it move, and not for every sample."""
     recorder = Recorder()
     shown = LiveScreen(recorder, recorder)
-    shown.planned(("a",), (), engine="async")
+    shown.planned(("f::a",), (), engine="async")
     for n in range(1, 50):
-        shown.ended("a", Sample(n=n, bucket="pass" if n % 2 else "fail"), _progress(n, n, is_open=n < 49))
-    assert ["sampling 1 cases (engine async)", "49/49 a (0 cases open)"] == recorder.lines
-    assert "1 samples, 1 pass, 1 cases open" == recorder.states[0]
+        shown.ended("f::a", Sample(n=n, bucket="pass"), _progress(n, n, is_open=n < 49))
+    assert ["sampling 1 cases (engine async)", "49/49 f::a (0 cases open)"] == recorder.lines
+    assert "1 samples, 1 cases open · 1/1 a" == recorder.states[0]
     assert len(recorder.states) < 49
 
 

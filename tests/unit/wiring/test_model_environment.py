@@ -29,6 +29,17 @@ def test_names_that_differ_are_two_endpoints():
     } == _upstreams(MODEL_BASE_URL=HERE, OPENAI_BASE_URL=THERE)
 
 
+def test_a_vendor_s_own_key_beside_a_model_s_means_the_vendor():
+    """A client that knows no address goes where it would go without us."""
+    told = _upstreams(MODEL_BASE_URL=HERE, MODEL_API_KEY="k", OPENAI_API_KEY="l")
+    assert {
+        HERE: ("MODEL_BASE_URL", "OPENAI_API_BASE"),
+        "https://api.openai.com/v1": ("OPENAI_BASE_URL",),
+    } == told
+    assert {HERE} == set(_upstreams(MODEL_BASE_URL=HERE, MODEL_API_KEY="k", OPENAI_API_KEY="k"))
+    assert {HERE} == set(_upstreams(MODEL_BASE_URL=HERE, OPENAI_API_KEY="l"))
+
+
 def test_a_key_alone_means_its_vendor():
     """And another vendor's address is one more endpoint."""
     assert {"https://api.openai.com/v1"} == set(_upstreams(OPENAI_API_KEY="k"))

@@ -75,29 +75,17 @@ def test_a_ledger_keeps_itself_out_of_commits(repository, environment):
 
 
 def test_every_engine_gives_the_same_ledger(repository, environment):
-    """Cases, numbers and buckets; the endpoint answers by prompt and number alone."""
-    root = repository({"tests/llm/test_model.py": TESTS})
-    told = {
-        engine: buckets(run(root, environment, engine=engine, runs=6).body)
-        for engine in ("fork", "serial", "xdist")
-    }
-    assert told["fork"] == told["serial"] == told["xdist"]
-    assert ["pass"] * 6 == told["fork"]["test_good"]
-    assert {"pass", "fail"} == set(told["fork"]["test_half"])
-
-
-def test_every_engine_gives_the_same_ledger_for_case_files(repository, environment):
-    """Asked by the plugin itself, at once in one process or one by one."""
-    root = repository(
-        {"tests/llm/cases.yaml": CASES, "tests/llm/good.txt": "good", "tests/llm/half.txt": "half"}
-    )
-    told = {
-        engine: buckets(run(root, environment, engine=engine, runs=6).body)
-        for engine in ("async", "fork", "serial")
-    }
-    assert told["async"] == told["fork"] == told["serial"]
-    assert ["pass"] * 6 == told["async"]["good"]
-    assert {"pass", "fail"} == set(told["async"]["half"])
+    """Cases, numbers and buckets of tests and case files; the endpoint answers by prompt and number alone."""
+    cases = {"tests/llm/cases.yaml": CASES, "tests/llm/good.txt": "good", "tests/llm/half.txt": "half"}
+    root = repository({"tests/llm/test_model.py": TESTS, **cases})
+    engines = ("auto", "fork", "serial", "xdist")
+    told = {engine: buckets(run(root, environment, engine=engine, runs=6).body) for engine in engines}
+    assert all(one == told["fork"] for one in told.values())
+    (root / "tests" / "llm" / "test_model.py").unlink()
+    alone = buckets(run(root, environment, engine="async", runs=6).body)
+    assert alone == {name: told["fork"][name] for name in ("good", "half")}
+    assert ["pass"] * 6 == told["fork"]["test_good"] == told["fork"]["good"]
+    assert {"pass", "fail"} == set(told["fork"]["test_half"]) == set(told["fork"]["half"])
 
 
 def test_both_kinds_run_side_by_side(repository, environment):
@@ -398,6 +386,21 @@ def test_secrets_are_in_no_ledger_and_no_log(repository, environment):
     assert "my-own-api-key-1234" not in text
     assert "pass-word" not in text
     assert "[MODEL_API_KEY]" in text
+
+
+def test_secrets_are_in_no_message_either(repository, environment):
+    """A conftest that fails with a key, and one that prints it and leaves."""
+    secret = {**environment, "MODEL_API_KEY": "my-own-api-key-1234"}
+    root = repository({"tests/llm/conftest.py": "import os\nraise ValueError(os.environ['MODEL_API_KEY'])\n"})
+    with pytest.raises(ReachProblem) as caught:
+        run(root, secret)
+    assert "my-own-api-key-1234" not in caught.value.message
+    leave = "import os, sys\nos.write(1, os.environ['OPENAI_API_KEY'].encode())\nos._exit(3)\n"
+    (root / "tests" / "llm" / "conftest.py").write_text(leave)
+    with pytest.raises(ReachProblem) as caught:
+        run(root, secret)
+    assert "my-own-api-key-1234" not in caught.value.message
+    assert "exit code 3" in caught.value.message
 
 
 def test_a_part_of_a_lane_is_no_evidence(repository, environment):

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -48,7 +48,7 @@ PLACES = ("inifile: ", "rootdir: ")
 class EngineHost:
     """A pytest process that holds the suite; use as a context manager."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a process is started with
         self,
         arguments: Sequence[str],
         *,
@@ -56,15 +56,17 @@ class EngineHost:
         root: Path,
         environment: Mapping[str, str],
         mode: str = "",
+        hide: Callable[[str], str] = str,
     ) -> None:
         """``arguments`` are pytest's; ``root`` is the repository's root that ids are told from.
 
-        ``mode`` is ``xdist`` for the portable engine, else empty.
+        ``mode`` is ``xdist`` for the portable engine, else empty; ``hide`` takes secrets out of what it printed.
         """
         self._arguments = tuple(arguments)
         self._cwd = cwd
         self._root = root
         self._mode = mode
+        self._hide = hide
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
@@ -209,7 +211,7 @@ class EngineHost:
         if self._log is None:
             return ""
         self._log.seek(0)
-        return tail_of(self._log.read().decode("utf-8", "replace"))
+        return tail_of(self._hide(self._log.read().decode("utf-8", "replace")))
 
 
 def tail_of(log: str) -> str:
