@@ -16,6 +16,7 @@ The first row that matches decides. "Last" is the exchange that ended last.
 | tear-down failed after a pass | anything else | invalid, ``teardown-error`` |
 | over time | no exchange | invalid, ``time-limit-before-request`` |
 | over time | upstream failures alone, all ended | transport |
+| over time | refused keys alone (401, 403) | invalid, that |
 | over time | anything else | fail, ``time-limit`` |
 | failed or set-up failed | last: the upstream failed | transport |
 | failed or set-up failed | last: key refused (401, 403) | invalid, that |
@@ -133,6 +134,9 @@ def _over_time(readings: Sequence[WireReading]) -> Bucket:
         return "invalid", "time-limit-before-request"
     if all(reading.kind is WireClass.TRANSPORT for reading in readings):
         return "transport", readings[-1].reason
+    refused = [r.reason for r in readings if r.kind is WireClass.REJECTED and r.reason in KEY_REFUSED]
+    if len(refused) == len(readings):
+        return "invalid", refused[-1]
     return "fail", "time-limit"
 
 

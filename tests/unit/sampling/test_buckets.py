@@ -71,6 +71,8 @@ def _in_order(*seen):
         (_ended("time-limit"), [WHOLE], ("fail", "time-limit")),
         (_ended("time-limit"), [LIMITED, LOST], ("transport", "status-503")),
         (_ended("time-limit"), [LOST, HUNG_UP], ("fail", "time-limit")),
+        (_ended("time-limit"), [KEY_REFUSED, KEY_REFUSED], ("invalid", "status-401")),
+        (_ended("time-limit"), [KEY_REFUSED, WHOLE], ("fail", "time-limit")),
     ],
 )
 def test_each_row_of_the_table(ended, seen, expected):
