@@ -2,11 +2,16 @@
 """Every reason that a decision can carry is in the catalogue, and the catalogue knows no other."""
 
 import re
+import shlex
 import tomllib
+from contextlib import suppress
 
+import click
 import error_codes
+import pytest
 import tree
 
+from truegreen.cli import main
 from truegreen.report.reasons import CATALOGUE, catalogue
 
 CARRIERS = ("Cause", "Finding", "Unreachable")
@@ -81,3 +86,31 @@ def test_every_command_of_the_catalogue_is_a_verb():
         name for command in commands for name in re.findall(r"(?:^|: |run )truegreen ([a-z][a-z-]*)", command)
     }
     assert set() == named - set(verbs.NAMES)
+
+
+def _commands():
+    """Every command of ours in the catalogue, its facts filled in and its optional parts both ways."""
+    for reason in catalogue().values():
+        for command in reason.next:
+            for shown in (re.sub(r"\[.*?\]", "", command), re.sub(r"[\[\]]", "", command)):
+                words = shlex.split(re.sub(r"\{[a-z_]+\}", "x", shown))
+                if words[0] == "truegreen":
+                    yield words
+
+
+def _parse(words):
+    """Read a command line as the command would, up to the verb's own options."""
+    command, context, given = main.truegreen, None, words[1:]
+    while True:
+        context = command.make_context(command.name, list(given), parent=context)
+        rest = [*context._protected_args, *context.args]
+        if not isinstance(command, click.Group) or not rest:
+            return
+        _, command, given = command.resolve_command(context, rest)
+
+
+@pytest.mark.parametrize("words", sorted({tuple(words) for words in _commands()}), ids=" ".join)
+def test_every_command_of_the_catalogue_is_taken_as_it_stands(words):
+    """What a reader pastes is not answered with what is missing."""
+    with suppress(click.exceptions.Exit):  # --help and --version say what they say
+        _parse(list(words))

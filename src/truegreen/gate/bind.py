@@ -26,7 +26,7 @@ from truegreen.core.event import EventFacts
 from truegreen.core.index import RunIndex, read_index
 from truegreen.core.lane_digests import changed
 from truegreen.core.outcome import Word
-from truegreen.core.partition import harness_and_code
+from truegreen.core.partition import harness_and_code, partition
 from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, QUARANTINE_FILE, REMOVED_FILE, KindFacts, Policy
 from truegreen.core.policy_read import read_policy
 from truegreen.core.ports import GitPort, TreeEntry
@@ -182,12 +182,15 @@ def base_has_a_policy(found: Found) -> None:
 
 
 def new_policy_can_be_read(found: Found) -> None:
-    """A policy that the change brings can be read: merged, it would leave every later change without a decision."""
-    data = found.files.read(found.files.judged_tree, POLICY_FILE)
+    """A policy that the change brings can be used: merged, it would leave every later change without a decision."""
+    files, tree = found.files, found.files.judged_tree
+    data = files.read(tree, POLICY_FILE)
     if data is None or (found.policy is not None and sha256_of(data) == found.policy.digest):
         return
     try:
-        read_policy(data, kinds=found.kinds)
+        policy = read_policy(data, kinds=found.kinds)
+        for lane in policy.lanes:
+            partition(files.entries(tree), policy, lane, _baseline(files, tree))
     except UsageProblem as err:
         found.bound.hold("new-policy-unreadable", problem=err.message)
 
@@ -262,9 +265,7 @@ class Files:
         self._git = asked.git
         self._bound = bound
         self._entries: dict[str, tuple[TreeEntry, ...]] = {}
-        self._policies: dict[
-            tuple[bytes, str], Policy
-        ] = {}  # the base is the default branch more often than not
+        self._policies: dict[tuple[bytes, str], Policy] = {}  # base is mostly the default branch
         bound.tip = _tip(asked, asked.facts.base_ref)
         self.default_tip = _tip(asked, asked.facts.default_branch)
         self.tip_tree = asked.git.tree_of(bound.tip)
@@ -278,14 +279,18 @@ class Files:
             return self.head_tree
         return asked.git.merge_tree(asked.facts.head_sha, tip).tree or self.head_tree
 
+    def entries(self, tree: str) -> tuple[TreeEntry, ...]:
+        """Files of a tree, asked once."""
+        if tree not in self._entries:
+            self._entries[tree] = self._git.entries(tree)
+        return self._entries[tree]
+
     def read(self, tree: str, path: str) -> bytes | None:
         """Content of a regular file, or None.
 
         Raises: ReachProblem.
         """
-        if tree not in self._entries:
-            self._entries[tree] = self._git.entries(tree)
-        entry = next((one for one in self._entries[tree] if one.path == path), None)
+        entry = next((one for one in self.entries(tree) if one.path == path), None)
         return self._git.blob(entry.oid) if entry and entry.mode.startswith("100") else None
 
     def policy(self, commit: str, name: str, kinds: Mapping[str, KindFacts], key: str) -> Policy | None:
@@ -336,12 +341,8 @@ def _index(asked: Asked, bound: Bound, policy: Policy, kinds: Mapping[str, Kind]
         return None
 
 
-def _base_baseline(files: Files) -> Baseline | None:
-    """The baseline at the base's tip; an unreadable one is told where a lane needs it."""
-    return _baseline(files, files.tip_tree)
-
-
 def _baseline(files: Files, tree: str) -> Baseline | None:
+    """The baseline that a tree holds; an unreadable one is told where a lane needs it."""
     data = files.read(tree, BASELINE_FILE)
     try:
         return None if data is None else read_baseline(data)
@@ -367,7 +368,7 @@ def _quarantine(asked: Asked, bound: Bound, files: Files, policy: Policy) -> Liv
         bound.texts[name] = None if data is None else data.decode("utf-8", "replace")
     baseline = files.read(files.tip_tree, BASELINE_FILE)
     bound.texts["baseline"] = None if baseline is None else baseline.decode("utf-8", "replace")
-    base = _base_baseline(files)
+    base = _baseline(files, files.tip_tree)
     return live(
         reading(found["quarantine"]),
         reading(found["quarantine_of_head"]),

@@ -195,9 +195,12 @@ def _in_order(file: TomlFile) -> tuple[EvidenceProblem, ...]:
 
 
 def _found(file: TomlFile) -> Iterator[_Found]:
-    refused = FILE_SCHEMA_SHAPE.wrong(file.root.get("schema", ""))
+    if "schema" not in file.root:
+        yield (), f"the file has no schema, asked {FILE_SCHEMA_SHAPE.words()}"
+        return
+    refused = FILE_SCHEMA_SHAPE.wrong(file.root["schema"])
     if refused:
-        yield ("schema",), f"schema is {written(file.root.get('schema', 'missing'))}, {asked(refused)}"
+        yield ("schema",), f"schema is {written(file.root['schema'])}, {asked(refused)}"
         return
     for name in [name for name in file.root if name not in ("schema", "entry")]:
         yield (name,), f"{dotted((name,))} is no key of this file, which has schema and [[entry]]"

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from truegreen.core.errors import UsageProblem
-from truegreen.core.policy import POLICY_FILE, KindFacts, Policy
+from truegreen.core.policy import POLICY_FILE, SCHEMA, KindFacts, Policy
 from truegreen.core.policy_read import policy_problems, read_policy
 from truegreen.core.toml import MAX_BYTES
 from truegreen.forges.git import GitRepository
@@ -25,7 +25,7 @@ from truegreen.wiring.reading import beginning_of
 
 BASE = "base"
 WORKTREE = "worktree"
-HINT = "truegreen policy check FILE"
+HINT = f'a policy is three lines: schema = "{SCHEMA}", [lanes.NAME], tests = "PATH"'
 
 
 def known_kinds() -> dict[str, KindFacts]:

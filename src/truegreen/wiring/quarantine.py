@@ -59,7 +59,7 @@ def check(repository: Path, file: Path | None, clock: Clock | None = None) -> Ch
     Raises: UsageProblem ``no-quarantine`` if there is no such file, or any of the policy's reader.
     """
     path = file or repository / QUARANTINE_FILE
-    data = _bytes(path)
+    data = _bytes(path, hint="truegreen quarantine import FLAKES.YAML")
     limits = limits_of(repository)
     problems = quarantine_problems(data, name=str(path))
     now = (clock or SystemClock()).now()
@@ -74,7 +74,7 @@ def import_flakes(asked: Import, clock: Clock | None = None) -> Imported:
     """
     target = asked.repository / QUARANTINE_FILE
     existing = beginning_of(target, MAX_BYTES + 1)
-    flakes = read_flakes(_bytes(asked.file), name=str(asked.file))
+    flakes = read_flakes(_bytes(asked.file, hint="truegreen quarantine import --help"), name=str(asked.file))
     now = (clock or SystemClock()).now()
     made = imported(flakes, existing, now, lane=asked.lane, ticket=asked.ticket)
     if asked.is_written and made.added:
@@ -94,10 +94,8 @@ def limits_of(repository: Path) -> Limits:
     return Limits(max_quarantined=policy.max_quarantined, max_quarantine_days=policy.max_quarantine_days)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, *, hint: str) -> bytes:
     data = beginning_of(path, MAX_BYTES + 1)
     if data is None:
-        raise UsageProblem(
-            "no-quarantine", f"there is no file {path}", hint="truegreen quarantine import FILE"
-        )
+        raise UsageProblem("no-quarantine", f"there is no file {path}", hint=hint)
     return data

@@ -88,5 +88,5 @@ def test_without_a_policy_nothing_is_shown(tmp_path, monkeypatch, capfd):
     assert 2 == run(["policy", "show"])
     assert (
         "",
-        "truegreen: there is no file truegreen.toml [no-policy]\n  hint: truegreen policy check FILE\n",
+        'truegreen: there is no file truegreen.toml [no-policy]\n  hint: a policy is three lines: schema = "truegreen/policy/v1", [lanes.NAME], tests = "PATH"\n',
     ) == tuple(capfd.readouterr())

@@ -19,7 +19,7 @@ from truegreen.gate.intake import Evidence, EvidenceFile, Refusal, read_evidence
 from truegreen.gate.model import Judged
 from truegreen.wiring.gate import decision_record
 from truegreen.wiring.rehearsal.events import at_home
-from truegreen.wiring.rehearsal.heads import unreadable_new_policy
+from truegreen.wiring.rehearsal.heads import unreadable_new_policy, with_head
 from truegreen.wiring.rehearsal.honest import honest_under
 from truegreen.wiring.rehearsal.run import decide_stage
 from truegreen.wiring.rehearsal.setting import SMALL, setting
@@ -79,6 +79,16 @@ def test_a_policy_that_the_change_breaks_is_quoted_with_its_line(actors, tmp_pat
     made = decide_stage(unreadable_new_policy(actors), tmp_path)
     [problem] = [c.facts["problem"] for c in made.causes if c.code == "new-policy-unreadable"]
     assert "truegreen.toml:1: schema is 1" in problem
+
+
+def test_a_new_policy_that_contradicts_its_own_tree_is_told_with_the_file(actors, tmp_path):
+    """A pattern that hides what judges would be a configuration error for everybody after the merge."""
+    program = actors.setting.program
+    hiding = f'{actors.policy.text}irrelevant = ["*.yaml"]\n'
+    files = {**actors.files, program: "ANSWER = 1\n", "truegreen.toml": hiding}
+    made = decide_stage(with_head(actors, files).stage, tmp_path)
+    [problem] = [c.facts["problem"] for c in made.causes if c.code == "new-policy-unreadable"]
+    assert 'the pattern "*.yaml" calls' in problem
 
 
 class _Failing:

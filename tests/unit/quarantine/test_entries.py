@@ -70,7 +70,7 @@ def test_an_end_is_an_instant(written, meant):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", 'truegreen.quarantine.toml: schema is "missing", asked "truegreen/quarantine/v1"'),
+        ("", 'truegreen.quarantine.toml: the file has no schema, asked "truegreen/quarantine/v1"'),
         (
             'schema = "truegreen/quarantine/v2"\nx = 1\n',
             'truegreen.quarantine.toml:1: schema is "truegreen/quarantine/v2", asked "truegreen/quarantine/v1"',
