@@ -56,11 +56,16 @@ def standing(record, world):
         return "stale"
     if record.wrong in FOREIGN[3:6] or not began(record, world):
         return "foreign"
-    if record.wrong in STALE or stale_run(record, lane, world):
+    if record.wrong in STALE or stale_run(record, lane, world) or is_of_push(record, world):
         return "stale"
     if record.wrong == BEHIND and lane.base == "tip":
         return "stale"
     return "foreign" if record.wrong in ("ruler", "subject", "components") else "fresh"
+
+
+def is_of_push(record, world):
+    """Whether the record comes from a run that a push started, where a pull request asks."""
+    return any(run.is_push for run in world.runs if run.id == record.run)
 
 
 def is_elsewhere(record, world):
@@ -195,6 +200,9 @@ class Place:
         if any(twins(attempt, self.lane, self.part) for run in counting_runs for attempt in run.attempts):
             yield "block"
         is_open = any(one[3].state == "running" for one in self.ran)
+        pushes = {run.id for run in counting_runs if run.is_push}
+        if any(one[1] in pushes for one in self.ran):  # it measured the same, and its records cannot count
+            yield "hold"
         if is_open or cannot_be_told(self.lane, self.world) or may_start(self):
             yield "hold"
 

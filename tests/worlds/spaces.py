@@ -202,21 +202,29 @@ def roles():
 
 
 def other_runs():
-    """Two runs: the other of this head, of an earlier one, of a stranger's, of a fork's, of another workflow; in either order."""
+    """Two runs in either order: the other of this head, an earlier, a stranger's or a fork's, a push's, or another workflow's."""
     for rule, runs_key, head, workflow, at in product(
         RULES,
         ("same-tree", "this"),
-        ("head", "same", "other", "stranger", "fork"),
+        ("head", "same", "other", "stranger", "fork", "push"),
         ("lanes", "else"),
         (0, 20),
     ):
         one = lane(rule, runs=runs_key)
-        if at == 20 and head != "head":
+        if at == 20 and head not in ("head", "push"):
             continue
-        is_fork, where = head == "fork", "head" if head == "fork" else head
+        is_fork, is_push = head == "fork", head == "push"
+        where = "head" if is_fork or is_push else head
         runs = (
             Run(1, (Attempt(10, (job(one),)),)),
-            Run(2, (Attempt(at, (job(one),)),), head=where, workflow=workflow, is_of_fork=is_fork),
+            Run(
+                2,
+                (Attempt(at, (job(one),)),),
+                head=where,
+                workflow=workflow,
+                is_of_fork=is_fork,
+                is_push=is_push,
+            ),
         )
         for left, other in product(("holds", "fails", None), ("holds", "fails", "unknown", None)):
             told = [()]

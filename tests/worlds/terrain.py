@@ -196,7 +196,7 @@ class Writer:
         return write_json(msgspec.to_builtins(listed))
 
     def _run(self, run):
-        event = "pull_request" if run.head in OF_PULL_REQUEST else self.world.event
+        event = self._event_of(run)
         return Run(
             run_id=run.id,
             workflow=WORKFLOW if run.workflow == "lanes" else ELSEWHERE,
@@ -205,6 +205,12 @@ class Writer:
             head_repo="example/fork" if run.is_of_fork else REPO,
             attempts=tuple(self._attempt(number, one) for number, one in enumerate(run.attempts, start=1)),
         )
+
+    def _event_of(self, run):
+        """What started a run."""
+        if run is not None and run.is_push:
+            return "push"
+        return "pull_request" if run is not None and run.head in OF_PULL_REQUEST else self.world.event
 
     def _attempt(self, number, attempt):
         return Attempt(
@@ -284,9 +290,8 @@ class Writer:
         wrong, land, world = record.wrong, self.land, self.world
         run = self.runs.get(record.run)
         word = run.head if run else "head"
-        of_pr = word in OF_PULL_REQUEST
         head = land.commits["nobody"] if wrong == "head" else land.commit_of(word, world.event)
-        event = "pull_request" if of_pr else world.event
+        event = self._event_of(run)
         base = {"push": head, "merge_group": land.base}.get(
             event, land.root if word == "pr-behind" else land.base
         )

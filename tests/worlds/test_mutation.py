@@ -42,6 +42,7 @@ IN_WORLDS = {
     "jobs_are_unambiguous": "twins",
     "one_record_each": "extras",
     "something_started": "parts",
+    "one_event_measured": "other-runs",
     "attempts_have_ended": "reruns",
     "newest_left_its_record": "reruns",
     "every_attempt_is_named": "reruns",

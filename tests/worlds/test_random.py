@@ -92,7 +92,9 @@ def worlds(draw):
     for number in range(2, draw(st.integers(1, 3)) + 1):
         head = draw(st.sampled_from(heads))
         workflow = draw(st.sampled_from(("lanes", "lanes", "lanes", "else")))
-        runs.append(Run(number, draw(attempts(of, starts)), head, workflow, draw(st.integers(0, 19)) == 19))
+        came_from = draw(st.sampled_from(("here",) * 18 + ("fork", "push")))
+        is_push = came_from == "push" and (event_name, head) == ("pull_request", "head")
+        runs.append(Run(number, draw(attempts(of, starts)), head, workflow, came_from == "fork", is_push))
     records = draw(evidence(of, runs))
     index = draw(st.sampled_from(("whole",) * 30 + ("none", "short", "jobs-short", "other-head", "old")))
     quarantine = draw(st.sampled_from(("live",) * 12 + ("none", "none", "dropped", "expired")))

@@ -96,6 +96,8 @@ class Run:
     """``lanes`` is the lanes' own workflow, ``else`` another one."""
     is_of_fork: bool = False
     """Whether the head lived in another repository when this ran."""
+    is_push: bool = False
+    """Whether a push started it, where a pull request asks: it measured the same files, and cannot speak for them."""
 
 
 @dataclass(frozen=True)

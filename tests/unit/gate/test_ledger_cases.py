@@ -15,12 +15,13 @@ from truegreen.report.as_json import read_decision
 from truegreen.sampling.ledger import CaseSamples, Link, RuleUsed
 from truegreen.wiring.gate import decision_record
 from truegreen.wiring.rehearsal import records
+from truegreen.wiring.rehearsal.chains import link, second_attempt
 from truegreen.wiring.rehearsal.heads import with_head
 from truegreen.wiring.rehearsal.honest import honest_under
 from truegreen.wiring.rehearsal.records import baseline_text, case_row, samples
 from truegreen.wiring.rehearsal.run import decide_stage, try_trick
 from truegreen.wiring.rehearsal.setting import SMALL, setting
-from truegreen.wiring.rehearsal.tricks import body_of, every_case, put, record_of, rows, with_body
+from truegreen.wiring.rehearsal.tricks import body_of, every_case, path_of, put, record_of, rows, with_body
 
 FLAKY = "pppppfpppfppppfff"
 """Works mostly and not always: 12 of 17, and not certain before; a lane of two cases."""
@@ -75,6 +76,49 @@ def test_a_flaky_case_holds_until_a_live_entry_of_base_excuses_it(decided, actor
     assert (
         "2026-01-10T00:00:00Z" == next(row for row in after.lanes[0].cases if row.excused_until).excused_until
     )
+
+
+@pytest.mark.parametrize(
+    ("now", "code"),
+    [
+        ("2025-12-29T23:59:59Z", "case-flaky"),
+        ("2026-01-01T12:00:00Z", "all-lanes-hold"),
+        ("2026-01-09T23:59:59Z", "all-lanes-hold"),
+        ("2026-01-10T00:00:00Z", "quarantine-expired"),
+    ],
+)
+def test_an_entry_excuses_from_its_first_instant_to_the_one_before_its_end(actors, tmp_path, now, code):
+    """The instant of expiry is expired, and from then on it holds everybody."""
+    stage = quarantined(actors)
+    issued = min(now, record_of(actors).issued_at)
+    jobs = [job for run in stage.index.runs for job in run.attempts[0].jobs]
+    early = tuple(msgspec.structs.replace(job, started_at=issued) for job in jobs)
+    [run] = stage.index.runs
+    attempt = msgspec.structs.replace(run.attempts[0], jobs=early)
+    listed = msgspec.structs.replace(stage.index, runs=(msgspec.structs.replace(run, attempts=(attempt,)),))
+    path = path_of(actors)
+    record = msgspec.structs.replace(stage.ledgers[path], issued_at=issued)
+    stage = replace(stage.with_evidence(path, record), index=listed, now=now)
+    try:
+        assert code == decide_stage(stage, tmp_path).code
+    finally:
+        actors.stage.git.branch("main", actors.base)
+
+
+@pytest.mark.parametrize(("passes", "code"), [(6, "interrupted"), (9, "all-lanes-hold")])
+def test_an_attempt_that_left_nothing_spends_a_sequence(actors, decided, passes, code):
+    """Nine passes in a row where six are certain in the first sequence."""
+
+    def left_none(actors):
+        chain = (link(actors, "left-none"),)
+        cases = tuple(case_row(name, samples("p" * passes)) for name in actors.cast.ids)
+        stage = second_attempt(actors, actors.ledger_of(cases, 2, chain=chain, j=2))
+        [run] = stage.index.runs
+        first = msgspec.structs.replace(run.attempts[0], artifacts=())
+        run = msgspec.structs.replace(run, attempts=(first, run.attempts[1]))
+        return replace(stage, index=msgspec.structs.replace(stage.index, runs=(run,)))
+
+    assert code == decided(left_none).code
 
 
 def test_a_consulted_lane_is_not_excused(tmp_path):

@@ -2,14 +2,20 @@
 """The lane's universe is the agreed one: ruler, baseline, case ids; and where exactly each line is drawn."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from truegreen.core.outcome import Word
 from truegreen.core.policy import BASELINE_FILE, REMOVED_FILE
+from truegreen.core.policy_read import read_policy
+from truegreen.gate.decide import RULES
 from truegreen.wiring.rehearsal.heads import baseline_of_nowhere, edited_ruler, no_baseline, with_head
+from truegreen.wiring.rehearsal.honest import honest_under
 from truegreen.wiring.rehearsal.records import case_row, samples
+from truegreen.wiring.rehearsal.run import decide_stage
+from truegreen.wiring.rehearsal.setting import SMALL, setting
 from truegreen.wiring.rehearsal.tricks import fewer_cases, more_cases, put, rows, skipped_case
 
 
@@ -153,3 +159,16 @@ def test_a_lane_that_base_has_no_baseline_of_cannot_lose_cases(actors, decided):
 
     made = decided(first)
     assert (Word.HOLD, ["tests-not-sampled"]) == (made.word, codes(made))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "gone", "code"), [(0, 1, "tests-removed"), (1, 1, None), (1, 2, "tests-removed")]
+)
+def test_as_many_cases_may_vanish_as_the_policy_allows(allowed, gone, code, tmp_path):
+    """``allow_removed``, and not one more."""
+    policy = read_policy(f"{SMALL}allow_removed = {allowed}\n".encode(), kinds=RULES.facts())
+    actors = honest_under(setting(policy, "main", "here"), tmp_path / "stage", {"PATH": os.environ["PATH"]})
+    taken = samples(actors.cast.passing())
+    kept = actors.cast.ids[gone:]
+    made = decide_stage(rows(actors, tuple(case_row(name, taken) for name in kept)), tmp_path / "evidence")
+    assert (code == "tests-removed") == ("tests-removed" in codes(made))
