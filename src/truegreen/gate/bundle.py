@@ -22,6 +22,8 @@ from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.ports import GitPort
+from truegreen.core.quoted import quoted
+from truegreen.core.subject import EVENTS
 from truegreen.gate.bind import Asked
 from truegreen.gate.intake import Evidence, EvidenceFile, Refusal
 
@@ -45,7 +47,7 @@ class _Bundle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     facts: EventFacts
     index: str | None
     worktree_policy: str | None
-    git: Any
+    git: dict[str, Any]
     files: tuple[_File, ...]
     refusals: tuple[Refusal, ...]
     decision: str
@@ -100,6 +102,11 @@ def read_bundle(data: bytes, replay: Callable[[Any], GitPort]) -> tuple[Asked, E
         ) from err
     if bundle.schema != SCHEMA:
         raise EvidenceProblem("bad-bundle", f"the bundle says {bundle.schema[:60]!r}, asked {SCHEMA!r}")
+    if bundle.facts.event not in EVENTS:
+        raise EvidenceProblem(
+            "bad-bundle",
+            f"the bundle is about {quoted(bundle.facts.event)}, asked one of {', '.join(EVENTS)}",
+        )
     return asked, Evidence(files=files, refusals=bundle.refusals), decision
 
 

@@ -58,6 +58,7 @@ def test_what_was_not_there_stays_absent(asked):
         {"index": "?"},
         {"decision": "?"},
         {"aside": 1},
+        {"git": ["no", "log"]},
         {"now": 1},
         {"facts": {}},
     ],
@@ -68,6 +69,14 @@ def test_what_is_no_bundle_is_refused(bundle, change):
     with pytest.raises(EvidenceProblem) as caught:
         read_bundle(broken, lambda log: log)
     assert "bad-bundle" == caught.value.code
+
+
+def test_a_bundle_about_an_event_that_nobody_decides_on_is_refused(bundle):
+    """One line, and no guess at what it means."""
+    whole = json.loads(bundle)
+    whole["facts"]["event"] = "schedule"
+    with pytest.raises(EvidenceProblem, match=r'is about "schedule", asked one of .* \[bad-bundle\]'):
+        read_bundle(json.dumps(whole).encode(), lambda log: log)
 
 
 def test_the_first_place_that_differs_is_named():
