@@ -152,7 +152,9 @@ def _one_character(piece: re.Match[str], pattern: str) -> str:
         return "[^/]"
     if piece["set"] is None:
         return re.escape(piece["literal"] or piece["plain"])
-    ranges = [(item["first"], item["last"] or item["first"]) for item in re.finditer(_SET_PIECE, piece["set"])]
+    ranges = [
+        (item["first"], item["last"] or item["first"]) for item in re.finditer(_SET_PIECE, piece["set"])
+    ]
     if "[:" in piece["set"] or not ranges or any(first > last for first, last in ranges):
         raise _refused(pattern)
     listed = "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)
