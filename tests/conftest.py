@@ -10,6 +10,7 @@
 
 import ipaddress
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -85,6 +86,9 @@ def _is_loopback(host) -> bool:
 
 
 HOME = _clean_environment()
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # a background shell ignores it, and children inherit that
 sys.addaudithook(_only_loopback)
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"truegreen-hypothesis-{os.getuid()}")
 hypothesis.settings.register_profile("here", deadline=None, print_blob=True)

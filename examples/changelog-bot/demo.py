@@ -12,6 +12,7 @@ import dataclasses
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import textwrap
@@ -200,6 +201,8 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "demo-out", help="where evidence is left")
     asked = parser.parse_args()
+    # A shell that starts this in the background ignores interrupts, and children would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     stories = chosen(asked.swap, asked.only)
     out = asked.out.resolve()
     shutil.rmtree(out, ignore_errors=True)
