@@ -394,13 +394,13 @@ def test_a_reset_is_a_close_without_end(upstream, observe, client):
 
 def test_a_refused_connection_closes_the_clients(observe, client):
     """A client in front of a dead endpoint gets no answer, as it would without the observer."""
-    with socket.create_server(("127.0.0.1", 0)) as dead:
-        port = dead.getsockname()[1]
-    observer = observe(f"http://127.0.0.1:{port}")
-    conn = client(observer.port)
-    conn.sendall(request())
-    assert b"" == read_response(conn, until_close=True)
-    observer.drain()
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))  # taken and not listening: refused, and nobody else gets the port meanwhile
+        observer = observe(f"http://127.0.0.1:{dead.getsockname()[1]}")
+        conn = client(observer.port)
+        conn.sendall(request())
+        assert b"" == read_response(conn, until_close=True)
+        observer.drain()
     (exchange,) = observer.exchanges()
     assert (End.REFUSED, None) == (exchange.end, exchange.status)
     assert (WireClass.TRANSPORT, "connection-refused") == _class(exchange)
