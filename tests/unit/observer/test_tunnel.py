@@ -395,7 +395,9 @@ def test_a_reset_is_a_close_without_end(upstream, observe, client):
 def test_a_refused_connection_closes_the_clients(observe, client):
     """A client in front of a dead endpoint gets no answer, as it would without the observer."""
     with socket.socket() as dead:
-        dead.bind(("127.0.0.1", 0))  # taken and not listening: refused, and nobody else gets the port meanwhile
+        dead.bind(
+            ("127.0.0.1", 0)
+        )  # taken and not listening: refused, and nobody else gets the port meanwhile
         observer = observe(f"http://127.0.0.1:{dead.getsockname()[1]}")
         conn = client(observer.port)
         conn.sendall(request())
