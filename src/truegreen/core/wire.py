@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
+from typing import assert_never
 
 import msgspec
 
@@ -102,6 +103,8 @@ def _by_end(exchange: Exchange) -> tuple[WireClass, str] | None:
             return WireClass.UNCLEAR, exchange.end_detail or exchange.end.value
         case End.NOT_FORWARDED:
             return WireClass.REJECTED, exchange.end_detail or exchange.end.value
+        case never:
+            assert_never(never)
 
 
 def _closed_by_upstream(exchange: Exchange) -> tuple[WireClass, str]:

@@ -69,6 +69,21 @@ def test_a_replay_answers_exactly_what_was_answered(made):
     assert stored == write_json(second)
 
 
+def test_a_question_is_asked_once(made):
+    """Objects do not change, and a decision sees one state of the branches."""
+
+    class Counted:
+        asked = 0
+
+        def resolve(self, ref):
+            self.asked += 1
+            return f"{ref} {self.asked}"
+
+    port = Counted()
+    recorder, _ = recording(port)
+    assert ["main 1", "main 1", "next 2"] == [recorder.resolve(ref) for ref in ("main", "main", "next")]
+
+
 QUESTIONS = {
     "resolve": lambda port: port.resolve("main"),
     "fetched_tip": lambda port: port.fetched_tip("main"),

@@ -87,10 +87,11 @@ def test_every_code_has_a_line_and_a_command():
     assert [] == [code for code, reason in catalogue().items() if not (reason.line and reason.next)]
 
 
-def test_an_unknown_code_still_reads_as_a_sentence():
-    """A decision of a newer version is shown, not refused."""
-    reason = reason_of("bus-of-the-future")
-    assert ("bus-of-the-future", "Unknown reason") == (reason.code, reason.title)
+@pytest.mark.parametrize("code", ["bus-of-the-future", "Not Kebab", "a]\nstage = 1\n[b", ""])
+def test_an_unknown_code_still_reads_as_a_sentence(code):
+    """A decision of a newer version is shown, not refused; what is no code at all finds no entry by accident."""
+    reason = reason_of(code)
+    assert (code, "Unknown reason") == (reason.code, reason.title)
     assert "code" in reason.facts
 
 
