@@ -55,7 +55,7 @@ _LONGEST_INTEGER = len(str(-MAX_SAFE_INTEGER))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[]{}'))
 _STEP = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_SURROGATE_HINT = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE_HINTS = (rb"\ud", rb"\uD")
 _ESCAPE = r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 _PIECE = r'(?P<name>"(?:[^"\\]|\\.)*+")(?P<colon>[ \t\r\n]*+:)?|[\[\]{}]'
 
@@ -76,7 +76,7 @@ def read_json(data: bytes, limits: Limits = DEFAULT) -> Any:
         ) from err
     except _SecondKeyError as err:
         raise _duplicate(text) from err
-    if _SURROGATE_HINT.search(data):
+    if any(hint in data for hint in _SURROGATE_HINTS):
         _check_surrogates(text)
     return value
 
@@ -89,9 +89,10 @@ def write_json(value: Any, limits: Limits = DEFAULT) -> bytes:
     Raises: EvidenceProblem ``number-out-of-range``, ``not-utf8``, ``too-deep`` or ``not-json`` for a value that has no
     canonical form which ``read_json`` reads back.
     """
-    if _is_simple(value, limits):
+    is_simple, has_whole_doubles = _looked_through(value, limits)
+    if is_simple:
         try:
-            return _encoder.encode(value).encode()
+            return _encoder.encode(_with_integers(value) if has_whole_doubles else value).encode()
         except UnicodeEncodeError as err:
             raise _lone_surrogate() from err
     import rfc8785  # noqa: PLC0415 - few values need it, and the gate's line should come soon
@@ -239,13 +240,14 @@ def _reason(text: str, position: int) -> str:
     return f"found {quoted(rest, 20)}" if rest else "the text ends before the value does"
 
 
-def _is_simple(value: Any, limits: Limits) -> bool:
-    """Whether the C encoder writes the canonical form: every name is ASCII, where all orders agree, and every double
-    is one that Python and RFC 8785 write alike.
+def _looked_through(value: Any, limits: Limits) -> tuple[bool, bool]:
+    """Whether the C encoder writes the canonical form once whole doubles are integers, and whether there are such.
+
+    It does where every name is ASCII, so that all orders agree, and where Python writes every double as RFC 8785.
 
     Walks level by level, so that a value that cannot be written is refused before anything recurses.
     """
-    simple = True
+    simple, whole_doubles = True, False
     level = [value]
     for _ in range(limits.max_depth + 1):
         containers: list[Any] = []
@@ -262,15 +264,30 @@ def _is_simple(value: Any, limits: Limits) -> bool:
                 _check_integer(item)
             elif kind is float:
                 _check_double(item, repr(item))
-                simple &= abs(item) >= WRITTEN_ALIKE_FROM and not item.is_integer()
+                whole_doubles |= item.is_integer()
+                simple &= (
+                    abs(item) <= MAX_SAFE_INTEGER if item.is_integer() else abs(item) >= WRITTEN_ALIKE_FROM
+                )
             else:
                 raise EvidenceProblem("not-json", f"a value of type {kind.__name__} has no JSON form")
         if not containers:
-            return simple
+            return simple, whole_doubles
         level = list(chain.from_iterable(containers))
     raise EvidenceProblem(
         "too-deep", f"a value is nested deeper than the {limits.max_depth} that are read back"
     )
+
+
+def _with_integers(value: Any) -> Any:
+    """The value with every whole double as the integer that it is; its depth is known to be bounded."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case dict():
+            return {name: _with_integers(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_with_integers(item) for item in value]
+    return value
 
 
 def _has_ascii_names(item: dict[Any, Any]) -> bool:

@@ -33,7 +33,7 @@ H1 = NewType("H1", str)
 LFS_POINTER_BELOW = 1024
 """A Git LFS pointer is shorter than this, in bytes (git-lfs, docs/spec.md)."""
 
-_SHA256 = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_SHA256_DIGITS = 64
 _H1 = r"h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=\Z"
 _LFS_BEGINNINGS = (b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/")
 _LFS_OBJECT_LINE = rb"(?m)^oid [a-z0-9]+:[0-9a-f]+\r?$"
@@ -49,7 +49,8 @@ def parse_digest(text: str) -> Sha256:
 
     Raises: EvidenceProblem ``bad-digest`` for an abbreviation, upper case, another algorithm or anything else.
     """
-    if not _SHA256.match(text):
+    algorithm, _, digits = text.partition(":")
+    if algorithm != "sha256" or len(digits) != _SHA256_DIGITS or digits.strip("0123456789abcdef"):
         raise _bad_digest(text, "sha256: and 64 lower-case hexadecimal digits")
     return Sha256(text)
 

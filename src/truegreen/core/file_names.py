@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
 
-_UNSAFE = re.compile(r"[\n\r\0\\\ud800-\udfff]|(?:\A|/)\.{0,2}(?:/|\Z)")
+_UNSAFE = re.compile(r"[\n\r\0\\]|(?:\A|/)\.{0,2}(?:/|\Z)")
 _LOOKS_WRITTEN = re.compile("%(?=(?:25)*[89A-F][0-9A-F])")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -46,7 +46,7 @@ def check_name(name: str) -> None:
 
     Raises: EvidenceProblem ``unsafe-name``.
     """
-    if _UNSAFE.search(name):
+    if _UNSAFE.search(name) or not _is_unicode(name):
         raise EvidenceProblem(
             "unsafe-name",
             f"the file name {quoted(name)} is absolute, has an empty, . or .. part, or holds a line end, NUL or backslash",
@@ -72,6 +72,15 @@ def check_names(files: Iterable[str], folders: Iterable[str] = ()) -> None:
         if other := known_files.get(folded) or known_folders.get(folded):
             raise _collision(name, other)
         known_files[folded] = name
+
+
+def _is_unicode(name: str) -> bool:
+    """Whether the text holds whole characters only, no half of one (a surrogate)."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _enter_folders(name: str, folders: dict[str, str], files: dict[str, str]) -> None:

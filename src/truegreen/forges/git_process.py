@@ -21,15 +21,14 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import subprocess
-import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.quoted import quoted
+from truegreen.forges.private_folder import make_folder, nameless_file, remove_folder
 
 TIME_LIMIT_S = 120.0
 """Seconds that one git process may take, or may be silent in a long conversation."""
@@ -94,7 +93,7 @@ class GitProcess:
         self.time_limit_s = time_limit_s
         self.inherited = environment
         self.program = _program(environment.get("PATH", os.defpath))
-        self.private = Path(tempfile.mkdtemp(prefix="truegreen-git-"))
+        self.private = make_folder(environment)
         self._finalizer = weakref.finalize(self, _remove, self.private, os.getpid())
         self.object_format = self._object_format()
         self._fill_private_directory()
@@ -170,9 +169,9 @@ class GitProcess:
         self, arguments: Sequence[str], environment: dict[str, str], feed: bytes | None
     ) -> subprocess.CompletedProcess[bytes]:
         with (
-            tempfile.TemporaryFile(dir=self.private) as fed,
-            tempfile.TemporaryFile(dir=self.private) as out,
-            tempfile.TemporaryFile(dir=self.private) as told,
+            nameless_file(self.private) as fed,
+            nameless_file(self.private) as out,
+            nameless_file(self.private) as told,
         ):
             fed.write(feed or b"")
             fed.seek(0)
@@ -260,13 +259,11 @@ def timed_out(what: str, limit_s: float) -> ReachProblem:
 
 
 def _program(search: str) -> str:
-    folders = [part for part in search.split(os.pathsep) if Path(part).is_absolute()]
-    found = shutil.which("git", path=os.pathsep.join(folders))
-    if found is None:
-        raise ReachProblem(
-            "git-missing", "no program git is in an absolute folder of PATH", hint="install git"
-        )
-    return found
+    for folder in map(Path, search.split(os.pathsep)):
+        program = folder / "git"
+        if folder.is_absolute() and program.is_file() and os.access(program, os.X_OK):
+            return str(program)
+    raise ReachProblem("git-missing", "no program git is in an absolute folder of PATH", hint="install git")
 
 
 def _common_dir(git_dir: Path) -> Path:
@@ -322,4 +319,4 @@ def _ended(process: subprocess.Popen[bytes], limit_s: float) -> bool:
 
 def _remove(folder: Path, owner: int) -> None:
     if os.getpid() == owner:  # a forked child leaves it to its parent
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final
 
@@ -242,6 +241,8 @@ def as_entry(table: Mapping[str, Any]) -> Entry:
 
 def _key_problems(path: TomlPath, table: Mapping[str, Any]) -> Iterator[_Found]:
     for name in [name for name in table if name not in ENTRY_KEYS]:
+        from difflib import get_close_matches  # noqa: PLC0415 - nobody else in a gate compares texts
+
         nearest = get_close_matches(name[:64], ENTRY_KEYS, n=1)
         ending = f", the nearest is {nearest[0]}" if nearest else ""
         yield (*path, name), f"{dotted((*path, name))} is no key of an entry{ending}"
