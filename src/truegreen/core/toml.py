@@ -122,6 +122,13 @@ def _walk(path: TomlPath, value: Any) -> Iterator[tuple[TomlPath, Any]]:
 def _agrees(place: Place, value: Any) -> bool:
     if place.raw is None:
         return isinstance(value, (dict, list))
+    if (
+        isinstance(value, str)
+        and place.raw == f'"{value}"'
+        and value.isprintable()
+        and not {*value} & {*'"\\'}
+    ):
+        return True  # the plainest spelling reads as itself
     try:
         again = tomllib.loads(f"v = {place.raw}")["v"]
     except tomllib.TOMLDecodeError:

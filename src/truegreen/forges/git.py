@@ -32,7 +32,6 @@ from truegreen.forges.git_process import FULL_HISTORY, TIME_LIMIT_S, GitProcess,
 from truegreen.forges.git_trees import TreeReader
 
 _REVISION = re.compile(r"(?P<name>[^~^:?*\[\\\s\x00-\x20\x7f]+)(?P<steps>(?:[~^][0-9]*)*)")
-_UNRELATED = "unrelated histories"
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +58,7 @@ class GitRepository:
         self._objects = ObjectReader(self.process)
         self._trees = TreeReader(self._objects)
         self._headers: dict[str, _Header] = {}
+        self._merge_bases: dict[frozenset[str], str | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -128,22 +128,13 @@ class GitRepository:
 
     def merge_tree(self, head: str, base: str) -> MergedTree:
         """The tree that merging ``head`` into ``base`` gives; without a common ancestor a conflict without paths."""
-        self._need_history(head, base)
-        try:
-            code, out = self.process.run(
-                "merge-tree",
-                "--write-tree",
-                "-z",
-                "--name-only",
-                "--no-messages",
-                base,
-                head,
-                accepted=(0, 1),
-            )
-        except ReachProblem as problem:
-            if _UNRELATED in problem.message:
-                return MergedTree(tree=None)
-            raise
+        fork = self.merge_base(head, base)
+        if fork is None:
+            return MergedTree(tree=None)
+        if fork in (head, base):  # one holds all that the other has
+            return MergedTree(tree=self.tree_of(base if fork == head else head))
+        options = ("--write-tree", "-z", "--name-only", "--no-messages")
+        code, out = self.process.run("merge-tree", *options, base, head, accepted=(0, 1))
         tree, *paths = out.split(b"\0")[:-1]
         if code == 0:
             return MergedTree(tree=tree.decode())
@@ -160,8 +151,11 @@ class GitRepository:
     def merge_base(self, one: str, other: str) -> str | None:
         """Best common ancestor of two commits; of several equally good ones the first in id order."""
         self._need_history(one, other)
-        code, out = self.process.run("merge-base", "--all", one, other, accepted=(0, 1))
-        return min(out.decode().split()) if code == 0 else None
+        pair = frozenset((one, other))
+        if pair not in self._merge_bases:
+            code, out = self.process.run("merge-base", "--all", one, other, accepted=(0, 1))
+            self._merge_bases[pair] = min(out.decode().split()) if code == 0 else None
+        return self._merge_bases[pair]
 
     def commits_between(self, base: str, head: str) -> tuple[str, ...]:
         """Commits reachable from ``head`` and not from ``base`` along first parents, oldest first."""

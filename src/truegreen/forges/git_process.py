@@ -259,10 +259,10 @@ def timed_out(what: str, limit_s: float) -> ReachProblem:
 
 
 def _program(search: str) -> str:
-    for folder in map(Path, search.split(os.pathsep)):
-        program = folder / "git"
-        if folder.is_absolute() and program.is_file() and os.access(program, os.X_OK):
-            return str(program)
+    for folder in search.split(os.pathsep):
+        program = f"{folder}/git"
+        if folder.startswith("/") and os.access(program, os.X_OK) and Path(program).is_file():
+            return program
     raise ReachProblem("git-missing", "no program git is in an absolute folder of PATH", hint="install git")
 
 

@@ -31,7 +31,6 @@ from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, QUARANTINE_FILE, R
 from truegreen.core.policy_read import read_policy
 from truegreen.core.ports import GitPort, TreeEntry
 from truegreen.gate.ground import Ground, unreachable
-from truegreen.gate.local import local_index
 from truegreen.gate.model import Kind
 from truegreen.quarantine.live import Limits, Live, live, reading
 
@@ -331,6 +330,8 @@ def _policy(asked: Asked, bound: Bound, files: Files, kinds: Mapping[str, KindFa
 def _index(asked: Asked, bound: Bound, policy: Policy, kinds: Mapping[str, Kind]) -> RunIndex | None:
     """The run index; why it cannot be read is said here, that it is missing by ``complete``."""
     if asked.facts.local:
+        from truegreen.gate.local import local_index  # noqa: PLC0415 - never so in CI
+
         return local_index(asked.facts, [(lane, kinds[lane.kind]) for lane in policy.lanes], asked.now)
     if asked.index is None:
         return None

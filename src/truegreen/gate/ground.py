@@ -203,7 +203,7 @@ class Ground(msgspec.Struct, kw_only=True):
         if facts.group_base is not None or facts.event == "push":
             return facts.group_base or facts.head_sha
         try:
-            fork = self.git.merge_base(self.tip, facts.head_sha)  # in the order in which bind asked it
+            fork = self.git.merge_base(self.tip, facts.head_sha)
             if fork is not None and (lane.tree == "head" or self.git.is_ancestor(base_sha, fork)):
                 return fork
         except ReachProblem as err:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from truegreen.report.defused import cells, cut, cut_middle, padded
 
@@ -20,7 +22,7 @@ WIDEST_CELL = 60
 """Columns of a table's cell before it is cut in its middle."""
 
 
-class Span(NamedTuple):
+class Span(msgspec.Struct, frozen=True):
     """A stretch of text in one style, already made harmless."""
 
     text: str

@@ -72,8 +72,8 @@ def test_an_honest_pull_request_is_admitted(request_for):
     assert decision.line.startswith("ADMIT 2 of 2 cases pass")
 
 
-def test_a_decision_costs_four_processes_of_git(request_for, tmp_path):
-    """One conversation about objects; branches, merge and fork are one question each."""
+def test_a_decision_costs_three_processes_of_git(request_for, tmp_path):
+    """One conversation about objects; branches and fork are one question each. A head that lags costs a merge more."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/git"
     program.write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/asked\nexec {shutil.which("git")} "$@"\n')
@@ -81,7 +81,7 @@ def test_a_decision_costs_four_processes_of_git(request_for, tmp_path):
     request, environment = request_for()
     decided(request, environment | {"PATH": f"{program.parent}:{PATH['PATH']}"}, "1")
     asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
-    assert ["cat-file", "for-each-ref", "merge-base", "merge-tree"] == sorted(asked)
+    assert ["cat-file", "for-each-ref", "merge-base"] == sorted(asked)
 
 
 def test_the_decision_is_a_record(request_for, tmp_path):
