@@ -12,6 +12,7 @@ from truegreen import version
 from truegreen.core.errors import EvidenceProblem, UsageProblem
 from truegreen.core.outcome import Exit
 from truegreen.wiring import gate as wiring
+from truegreen.wiring.checkout import repository_of
 from truegreen.wiring.environment import environment
 from truegreen.wiring.screens import FORMATS, screen
 from truegreen.wiring.tripwire import refuse_code_of_the_change
@@ -48,7 +49,11 @@ _PATH = click.Path(path_type=Path)
     "--run-index", type=_PATH, metavar="FILE", help="The stored run index (truegreen run-index fetch)."
 )
 @click.option(
-    "--repo", "repository", type=_PATH, default=Path(), metavar="DIR", help="The clone. Default: here."
+    "--repo",
+    "repository",
+    type=_PATH,
+    metavar="DIR",
+    help="The clone. Default: the one that holds this folder.",
 )
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output."
@@ -70,7 +75,7 @@ def gate(  # noqa: PLR0913 - one parameter an option
     policy_from: str,
     base: str | None,
     run_index: Path | None,
-    repository: Path,
+    repository: Path | None,
     form: str,
     decision: Path | None,
     bundle: Path | None,
@@ -88,10 +93,11 @@ def gate(  # noqa: PLR0913 - one parameter an option
         _refuse_options(context, "--replay", "replay", "form")
         made, record = wiring.replayed(replay, version())
     else:
-        refuse_code_of_the_change(Path(), environment())
+        clone = repository_of(repository, Path())
+        refuse_code_of_the_change((Path(), clone), environment())
         request = wiring.Request(
             evidence=evidence,
-            repository=repository,
+            repository=clone,
             run_index=run_index,
             subject_from=subject_from,
             policy_from=policy_from,
@@ -129,7 +135,7 @@ def self_test() -> int:
     from truegreen.wiring.rehearsal.run import rehearse  # noqa: PLC0415 - only this verb needs the stage
 
     fine = True
-    for row in rehearse(environment(), Path()):
+    for row in rehearse(environment(), repository_of(None, Path())):
         fine = fine and row.is_fine
         told = f"{row.found}" if row.is_fine else f"{row.found}, asked {row.asked}"
         click.echo(f"{'ok  ' if row.is_fine else 'FAIL'}  {row.id:<22} {told:<30} {row.words}")

@@ -12,6 +12,7 @@ from truegreen.core.outcome import Exit
 from truegreen.report.as_json import shown_json
 from truegreen.report.policy_page import policy_json, policy_text
 from truegreen.wiring import policy as wiring
+from truegreen.wiring.checkout import repository_of
 
 _FORM = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
@@ -37,14 +38,13 @@ def policy() -> None:
     "--repo",
     "repository",
     type=click.Path(path_type=Path),
-    default=Path(),
     metavar="DIR",
-    help="The repository. Default: here.",
+    help="The repository. Default: the one that holds this folder.",
 )
 @_FORM
-def show(*, source: str, base: str | None, repository: Path, form: str) -> int:
+def show(*, source: str, base: str | None, repository: Path | None, form: str) -> int:
     """Show every key with its value and where that came from."""
-    found, origin = wiring.shown_policy(source, repository, base)
+    found, origin = wiring.shown_policy(source, repository_of(repository, Path()), base)
     if form == "json":
         click.echo(shown_json(policy_json(found, origin)), nl=False)
     else:

@@ -13,6 +13,7 @@ from truegreen.core.outcome import Exit
 from truegreen.quarantine.flakes import Imported
 from truegreen.report.as_json import shown_json
 from truegreen.wiring import quarantine as wiring
+from truegreen.wiring.checkout import repository_of
 
 LATER = ("add", "graduate", "list")
 """Sub-verbs of the design that are not built."""
@@ -21,9 +22,8 @@ _REPOSITORY = click.option(
     "--repo",
     "repository",
     type=click.Path(path_type=Path),
-    default=Path(),
     metavar="DIR",
-    help="The repository. Default: here.",
+    help="The repository. Default: the one that holds this folder.",
 )
 
 
@@ -46,13 +46,13 @@ def quarantine() -> None:
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
-def check(*, file: Path | None, repository: Path, form: str) -> int:
+def check(*, file: Path | None, repository: Path | None, form: str) -> int:
     """Say how each entry stands now.
 
     Exit 1 if a merge would be held for it: an entry has expired or runs too long, or there are too many. Exit 3
     if the file cannot be read.
     """
-    found = wiring.check(repository, file)
+    found = wiring.check(repository_of(repository, Path()), file)
     if form == "json":
         click.echo(shown_json(_document(found)), nl=False)
     else:
@@ -70,13 +70,15 @@ def check(*, file: Path | None, repository: Path, form: str) -> int:
     "--write", is_flag=True, help="Add the entries to truegreen.quarantine.toml. Default: print it."
 )
 @_REPOSITORY
-def import_(*, file: Path, lane: str | None, ticket: str | None, write: bool, repository: Path) -> int:
+def import_(*, file: Path, lane: str | None, ticket: str | None, write: bool, repository: Path | None) -> int:
     """Take over a list of flaky tests.
 
     Prints the whole new file, or adds to it with --write. What no entry can hold is named; an entry that is there
     already is never changed.
     """
-    asked = wiring.Import(repository=repository, file=file, lane=lane, ticket=ticket, is_written=write)
+    asked = wiring.Import(
+        repository=repository_of(repository, Path()), file=file, lane=lane, ticket=ticket, is_written=write
+    )
     made = wiring.import_flakes(asked)
     if not write:
         click.echo(made.text, nl=False)

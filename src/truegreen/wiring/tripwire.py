@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from truegreen.core.errors import EvidenceProblem
 from truegreen.forges.git import GitRepository
+from truegreen.wiring.checkout import checkout_of
 
 
-def refuse_code_of_the_change(folder: Path, environment: Mapping[str, str]) -> None:
-    """Look at every loaded module.
+def refuse_code_of_the_change(folders: Iterable[Path], environment: Mapping[str, str]) -> None:
+    """Look at every loaded module, for the working copies that hold these folders.
 
     Raises: EvidenceProblem ``code-of-the-change-loaded`` (contradictory) naming module and file; ReachProblem
     ``git-failed`` if git cannot say what it tracks.
     """
-    top = _top(folder)
-    inside = _loaded_below(top) if top is not None else {}
-    if top is None or not inside:
+    for top in dict.fromkeys(filter(None, map(checkout_of, folders))):
+        _refuse_tracked(top, _loaded_below(top), environment)
+
+
+def _refuse_tracked(top: Path, inside: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    if not inside:
         return
     with GitRepository(top, environment) as git:
         listed = git.process.ask_clone("ls-files", "-z", "--", *sorted(inside)).split("\0")
@@ -37,12 +41,6 @@ def refuse_code_of_the_change(folder: Path, environment: Mapping[str, str]) -> N
                 hint="run the gate outside the checkout, with python -I -m truegreen",
                 contradictory=True,
             )
-
-
-def _top(folder: Path) -> Path | None:
-    """The work tree that holds ``folder``, found without running anything."""
-    here = folder.resolve()
-    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
 
 
 def _loaded_below(top: Path) -> dict[str, str]:

@@ -42,7 +42,7 @@ def test_a_tracked_module_is_refused_by_name(checkout, load):
     """The change could have written the decision."""
     load("planted_tracked")
     with pytest.raises(EvidenceProblem) as caught:
-        refuse_code_of_the_change(checkout, PATH)
+        refuse_code_of_the_change((checkout,), PATH)
     assert ("code-of-the-change-loaded", True) == (caught.value.code, caught.value.contradictory)
     assert "planted_tracked.py" in caught.value.message
 
@@ -53,15 +53,22 @@ def test_a_folder_inside_of_the_checkout_belongs_to_it(checkout, load):
     below = checkout / "deep" / "er"
     below.mkdir(parents=True)
     with pytest.raises(EvidenceProblem):
-        refuse_code_of_the_change(below, PATH)
+        refuse_code_of_the_change((below,), PATH)
+
+
+def test_the_named_repository_is_looked_at_wherever_the_gate_is_started(checkout, load, tmp_path_factory):
+    """A folder outside is no shelter for a module of the change."""
+    load("planted_tracked")
+    with pytest.raises(EvidenceProblem):
+        refuse_code_of_the_change((tmp_path_factory.mktemp("outside"), checkout), PATH)
 
 
 def test_what_git_does_not_track_is_not_the_change(checkout, load):
     """A virtual environment inside of the checkout is nobody's change."""
     load("planted_untracked")
-    refuse_code_of_the_change(checkout, PATH)
+    refuse_code_of_the_change((checkout,), PATH)
 
 
 def test_outside_of_a_checkout_there_is_nothing_to_refuse(tmp_path):
     """No repository, no code of the change."""
-    refuse_code_of_the_change(tmp_path, PATH)
+    refuse_code_of_the_change((tmp_path,), PATH)

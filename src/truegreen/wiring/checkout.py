@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which repository a verb works in where none is named.
+
+- It is the one that holds the working folder: whoever stands in a subfolder need not name it.
+- A bare clone is only the folder itself, and then before any working copy around it.
+- Nothing is run to find out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+BARE = ("HEAD", "objects", "refs")
+"""What lies in a bare clone."""
+
+
+def checkout_of(folder: Path) -> Path | None:
+    """The nearest folder, from this one up, that holds ``.git``; absolute."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+
+
+def repository_of(named: Path | None, folder: Path) -> Path:
+    """The repository that was named, or the one that holds ``folder``, or the folder itself."""
+    if named is not None:
+        return named
+    if (folder / ".git").exists() or all((folder / name).exists() for name in BARE):
+        return folder
+    return checkout_of(folder) or folder
