@@ -7,6 +7,9 @@ What it decides: the standing of each entry and whether the file would hold a me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
 import msgspec
 
 from truegreen.core.instants import instant
@@ -17,6 +20,7 @@ WORDS = {
     "quarantine-expired": "expired",
     "quarantine-too-long": "too long",
     "quarantine-expiring": "ends soon",
+    "quarantine-unmatched": "no case",
     "quarantine-not-yet": "not yet",
 }
 """Code to the standing that it gives its entry, the weightiest first."""
@@ -44,14 +48,19 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a merge would be held for this file."""
 
 
-def overview(quarantine: Quarantine, limits: Limits, now: str) -> Overview:
-    """How each entry stands at ``now``.
+def overview(
+    quarantine: Quarantine,
+    limits: Limits,
+    now: str,
+    case_ids: Mapping[str, AbstractSet[str]] | None = None,
+) -> Overview:
+    """How each entry stands at ``now``; ``case_ids`` are the agreed ids by lane, or None where nothing is agreed on.
 
     Raises: EvidenceProblem ``bad-time``.
     """
     found = live(quarantine, quarantine, now, limits=limits, base_ids=None)
     boundless = Limits(max_quarantined=len(quarantine.entries), max_quarantine_days=10**6)
-    each = live(quarantine, quarantine, now, limits=boundless, base_ids=None)
+    each = live(quarantine, quarantine, now, limits=boundless, base_ids=case_ids)
     said = [(cause.code, (cause.lane, cause.case)) for cause in (*found.causes, *each.causes, *each.notes)]
     rows = [
         _row(entry, {code for code, key in said if key == (entry.lane, entry.id)}, now)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wires ``truegreen quarantine``: the file, the policy's limits and the clock go in.
 
-- The limits are those of the working copy's policy; without one, the defaults.
+- The limits are those of the working copy's policy, the case ids those of its baseline; without a policy the defaults
+  count, without a baseline no id is looked up.
 - An import changes nothing unless it is asked to write, and then replaces the file whole.
 """
 
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from truegreen.core.baseline import read_baseline
+from truegreen.core.canonical import DEFAULT
 from truegreen.core.errors import EvidenceProblem, UsageProblem
-from truegreen.core.policy import POLICY_FILE, QUARANTINE_FILE
+from truegreen.core.policy import BASELINE_FILE, POLICY_FILE, QUARANTINE_FILE
 from truegreen.core.policy_keys import KEYS
 from truegreen.core.policy_read import read_policy
 from truegreen.core.ports import Clock
@@ -56,14 +59,16 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
 def check(repository: Path, file: Path | None, clock: Clock | None = None) -> Checked:
     """How the entries of a file stand now; the default is the quarantine of ``repository``.
 
-    Raises: UsageProblem ``no-quarantine`` if there is no such file, or any of the policy's reader.
+    Raises: UsageProblem ``no-quarantine`` if there is no such file, or any of the policy's reader; EvidenceProblem
+    ``bad-baseline``.
     """
     path = file or repository / QUARANTINE_FILE
     data = _bytes(path, hint="truegreen quarantine import FLAKES.YAML")
     limits = limits_of(repository)
     problems = quarantine_problems(data, name=str(path))
     now = (clock or SystemClock()).now()
-    found = None if problems else overview(read_quarantine(data), limits, now)
+    ids = None if problems else _case_ids(repository)
+    found = None if problems else overview(read_quarantine(data), limits, now, ids)
     return Checked(problems=problems, overview=found, limits=limits)
 
 
@@ -92,6 +97,14 @@ def limits_of(repository: Path) -> Limits:
         )
     policy = read_policy(file_bytes(path), kinds=known_kinds())
     return Limits(max_quarantined=policy.max_quarantined, max_quarantine_days=policy.max_quarantine_days)
+
+
+def _case_ids(repository: Path) -> dict[str, frozenset[str]] | None:
+    """The ids that the working copy agrees on, by lane, or None if it has no baseline."""
+    data = beginning_of(repository / BASELINE_FILE, DEFAULT.max_bytes + 1)
+    if data is None:
+        return None
+    return {name: frozenset(lane.case_ids) for name, lane in read_baseline(data).lanes.items()}
 
 
 def _bytes(path: Path, *, hint: str) -> bytes:

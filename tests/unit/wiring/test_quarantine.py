@@ -1,15 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files, limits and clock of ``truegreen quarantine``."""
 
+import msgspec
 import pytest
 
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.baseline import LaneBaseline
+from truegreen.core.digest import Sha256
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.wiring import atomic
 from truegreen.wiring.quarantine import Import, check, import_flakes, limits_of
+from truegreen.wiring.rehearsal.records import baseline_text
 
 HEAD = 'schema = "truegreen/quarantine/v1"\n'
 POLICY = 'schema = "truegreen/policy/v1"\n{}[lanes.l]\ntests = "x"\n'
 LIST = "- id: a::b\n  first_seen: 2026-11-01\n  expires: 2026-12-01\n  owner: x\n  reason: slow\n"
+EMPTY_LANE = LaneBaseline(
+    ruler=Sha256("sha256:" + "1" * 64),
+    components={},
+    case_ids=(),
+    inputs=(),
+    prompts=(),
+    endpoint=None,
+    models_served=(),
+    previous=None,
+    reason="first cases",
+)
 
 
 class At:
@@ -102,3 +117,23 @@ def test_without_a_file_there_is_nothing_to_check(tmp_path):
     """Exit 2: the name may be misspelt."""
     with pytest.raises(UsageProblem, match="no-quarantine"):
         check(tmp_path, None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "standing"), [(None, "live"), (["a::b"], "live"), (["a::c"], "no case"), ([], "no case")]
+)
+def test_an_entry_without_its_case_is_told_where_cases_are_agreed_on(tmp_path, ids, standing):
+    """By the whole id, in its own lane."""
+    _import(tmp_path, is_written=True)
+    if ids is not None:
+        lane = msgspec.structs.replace(EMPTY_LANE, case_ids=tuple(ids))
+        (tmp_path / "truegreen.baseline.json").write_bytes(baseline_text({"l": lane}))
+    assert [standing] == [row.standing for row in check(tmp_path, None, NOW).overview.rows]
+
+
+def test_a_baseline_that_cannot_be_read_is_not_taken_for_none(tmp_path):
+    """Exit 3, and no entry stands as anything."""
+    _import(tmp_path, is_written=True)
+    (tmp_path / "truegreen.baseline.json").write_bytes(b"{")
+    with pytest.raises(EvidenceProblem):
+        check(tmp_path, None, NOW)
