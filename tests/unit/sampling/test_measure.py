@@ -334,3 +334,80 @@ def test_an_end_that_nobody_waits_for_changes_nothing():
     world.open = lambda: Twice(world)
     _, schedule, _ = _run(None, world=world)
     assert [(n, "pass") for n in range(1, 6)] == _buckets(schedule)
+
+
+def test_a_process_that_cannot_be_told_is_as_dead_as_one_that_says_nothing():
+    """The sample that it did not hear of is a crash; the next process takes the rest."""
+
+    class Deaf(SimulatedEngine):
+        def start(self, start):
+            if self.world.opened == 1 and start.n == 2:
+                raise ReachProblem("engine-ended", "the test process ended")
+            super().start(start)
+
+    world = Simulated(lambda i, n, d: (1.0, PASS, [WHOLE]))
+
+    def open_engine():
+        world.opened += 1
+        return Deaf(world)
+
+    world.open = open_engine
+    _, schedule, _ = _run(None, world=world, slots=1)
+    assert [(1, "pass"), (2, "invalid"), (3, "pass"), (4, "pass"), (5, "pass")] == _buckets(schedule)
+    assert 2 == world.opened
+
+
+def test_a_run_that_a_cap_ended_is_not_ended_by_another():
+    """The first one is told."""
+    settings = Settings(timeout_s=60.0, truncated="invalid", max_calls=2, max_seconds=0.5)
+    _, _, measuring = _run(lambda i, n, d: (1.0, PASS, [WHOLE]), settings=settings, slots=1)
+    assert "cap-minutes" == measuring.ended
+
+
+def test_a_process_that_names_itself_twice_is_watched_once():
+    """A portable worker says again what it runs."""
+
+    class Twice(SimulatedEngine):
+        def hear(self, limit_s):
+            message = super().hear(limit_s)
+            if isinstance(message, Running):
+                heapq.heappush(self.due, (self.world.now, 3, message.index, message.n, message.draw, message))
+            return message
+
+    class Once(Twice):
+        said = 0
+
+        def hear(self, limit_s):
+            if self.said > 20:
+                return SimulatedEngine.hear(self, limit_s)
+            type(self).said += 1
+            return super().hear(limit_s)
+
+    world = Simulated(lambda i, n, d: (1.0, PASS, [WHOLE]))
+    world.open = lambda: Once(world)
+    _, schedule, _ = _run(None, world=world, slots=1)
+    assert [(n, "pass") for n in range(1, 6)] == _buckets(schedule)
+    assert len(world.watched) == 5
+
+
+def test_a_process_that_cannot_be_started_ends_the_run_after_some_tries():
+    """Nothing was asked, so nothing is missing but what had its number."""
+    world = Simulated(None)
+    opened = []
+
+    def open_engine():
+        opened.append(1)
+        raise ReachProblem("collection-failed", "the test process ended before it had loaded the suite")
+
+    world.open = open_engine
+    with pytest.raises(ReachProblem) as caught:
+        _run(None, world=world, slots=2)
+    assert ("collection-failed", 3) == (caught.value.code, len(opened))
+
+
+def test_a_cap_awaits_what_runs_however_long_that_takes():
+    """It is looked at again with each end, and stays the reason."""
+    settings = Settings(timeout_s=60.0, truncated="invalid", max_seconds=2.0)
+    _, schedule, measuring = _run(lambda i, n, d: (float(n), PASS, [WHOLE]), settings=settings, slots=3)
+    assert ("cap-minutes", []) == (measuring.ended, measuring.missing)
+    assert 3 <= len(schedule.samples("case-0")) < 5
