@@ -58,9 +58,15 @@ def standing(record, world):
         return "foreign"
     if record.wrong in STALE or stale_run(record, lane, world) or is_of_push(record, world):
         return "stale"
-    if record.wrong == BEHIND and lane.base == "tip":
+    if record.wrong == BEHIND and (lane.base == "tip" or is_of_group(record, world)):
         return "stale"
     return "foreign" if record.wrong in ("ruler", "subject", "components") else "fresh"
+
+
+def is_of_group(record, world):
+    """Whether the record is the group's own: its base is the one that the group is built on, and no other."""
+    heads = {run.head for run in world.runs if run.id == record.run}
+    return world.event == "merge_group" and not heads & {*OF_PULL_REQUEST}
 
 
 def is_of_push(record, world):

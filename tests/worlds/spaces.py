@@ -284,22 +284,25 @@ def unlisted():
 
 def queue():
     """A merge group: its own evidence, the pull request's of the same tree, of one tested on an older base."""
-    for rule, head, state, runs_key in product(
-        RULES, ("pr", "pr-behind", "lost"), ("done", "skipped"), ("same-tree", "this")
+    for rule, head, state, more in product(
+        RULES,
+        ("pr", "pr-behind", "lost"),
+        ("done", "skipped"),
+        ({}, {"runs": "this"}, {"base": "tip"}),
     ):
-        one = lane(rule, runs=runs_key)
+        one = lane(rule, **more)
         runs = (
             Run(1, (Attempt(20, (job(one, state),)),)),
             Run(2, (Attempt(0, (job(one),)),), head=head),
         )
-        for left, other in product(
-            ("holds", "fails", None) if state == "done" else (None,), ("holds", "fails", None)
-        ):
+        lefts = ("holds", "fails", "!behind", None) if state == "done" else (None,)
+        for left, other in product(lefts, ("holds", "fails", "!behind", None)):
+            outcome, wrong = ("holds", BEHIND) if other == "!behind" else (other, "")
             told = [()]
             if rule == "pool" and left:
-                told += [(Said(2, 1, "samples", other or "holds"),), (Said(2, 1, "other-key"),)]
+                told += [(Said(2, 1, "samples", outcome or "holds"),), (Said(2, 1, "other-key"),)]
             for chain in told:
-                theirs = (record(one, 2, outcome=other),) if other else ()
+                theirs = (record(one, 2, outcome=outcome, wrong=wrong),) if outcome else ()
                 yield World((one,), runs, (*_left(one, left, 1, chain), *theirs), event="merge_group")
 
 

@@ -10,7 +10,7 @@ from worlds.terrain import decided
 from worlds.world import BEHIND, FOREIGN, REFUSED, STALE, TWICE, Attempt, Job, Lane, Record, Run, Said, World
 
 STATES = ("done",) * 16 + ("lost", "lost", "skipped", "carried", "carried", "waiting", "running")
-WRONGS = ("",) * 150 + (BEHIND, *STALE, *FOREIGN, *REFUSED, TWICE)
+WRONGS = ("",) * 150 + (BEHIND, BEHIND, BEHIND, *STALE, *FOREIGN, *REFUSED, TWICE)
 OUTCOMES = ("holds",) * 12 + ("flaky", "flaky", "unknown", "fails")
 
 
