@@ -30,7 +30,7 @@ ELSEWHERE: dict[str, str] = {
     "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",
     "wiring/fake_endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
-    "observer/passage.py": "tests/unit/observer/test_tunnel.py names every end over real sockets",
+    "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
 }
 """Modules without a test file of their own, and where they are tested."""

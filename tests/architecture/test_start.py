@@ -34,7 +34,7 @@ FOR_OTHERS = (
     "truegreen.forges.working_copy",
     "truegreen.gate.archive",
     "truegreen.gate.bundle",
-    "truegreen.observer",
+    "truegreen.proxy",
     "truegreen.wiring.atomic",
     "truegreen.wiring.rehearsal",
 )

@@ -15,7 +15,7 @@ from truegreen.core.exchange import End
 from truegreen.core.wire import WireClass, classify, repeated_request_ids
 from truegreen.endpoint.fake import FakeEndpoint
 from truegreen.endpoint.scenario import Fault, Latency, PrefixCache, ResponseCache, Rule, Scenario
-from truegreen.observer.observer import Observer
+from truegreen.proxy.observer import Observer
 
 WAIT_S = 10.0
 MESSAGES = [{"role": "user", "content": "list the changes"}]

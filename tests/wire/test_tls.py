@@ -11,7 +11,7 @@ import pytest
 
 from truegreen.core.exchange import End
 from truegreen.core.wire import WireClass, classify
-from truegreen.observer.observer import Observer
+from truegreen.proxy.observer import Observer
 
 HERE = Path(__file__).parent
 REQUEST = b"POST /s/0-1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"

@@ -16,7 +16,7 @@ from typing import Self
 import msgspec
 
 from truegreen.core.exchange import Exchange
-from truegreen.observer.observer import Observer
+from truegreen.proxy.observer import Observer
 from truegreen.wiring.model_environment import Upstream
 
 APART = 1_000_000_000_000

@@ -47,7 +47,7 @@ class Mark:
 @cache
 def table() -> dict[str, Mark]:
     """The table by header name."""
-    text = (files("truegreen.observer") / "cache_marks.toml").read_text(encoding="utf-8")
+    text = (files("truegreen.proxy") / "cache_marks.toml").read_text(encoding="utf-8")
     rows = [
         Mark(
             header=row["header"],

@@ -24,7 +24,7 @@ from wire_kit import (
 
 from truegreen.core.exchange import Closer, End
 from truegreen.core.wire import WireClass, classify
-from truegreen.observer.tunnel import Limits
+from truegreen.proxy.tunnel import Limits
 
 
 @pytest.fixture

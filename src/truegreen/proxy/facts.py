@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from truegreen.core.exchange import Usage
-from truegreen.observer.sse import Event
+from truegreen.proxy.sse import Event
 
 LENGTH: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
 FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})

@@ -13,7 +13,7 @@ from wire_kit import answer, read_response, request
 
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import End
-from truegreen.observer.observer import Observer
+from truegreen.proxy.observer import Observer
 
 WAIT_S = 10.0
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegreen.core.exchange import Usage
-from truegreen.observer.facts import MAX_CHOICES, Facts
-from truegreen.observer.sse import Event
+from truegreen.proxy.facts import MAX_CHOICES, Facts
+from truegreen.proxy.sse import Event
 
 
 def _whole(document):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_kit import LAST_CHUNK, STREAM_HEAD, answer, chunk, event, piece
 
-from truegreen.observer.response import ResponseReader
+from truegreen.proxy.response import ResponseReader
 
 
 def _reader(method="POST", *, closes=False):

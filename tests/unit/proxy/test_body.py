@@ -9,8 +9,8 @@ import zlib
 import pytest
 from wire_kit import completion, event, piece
 
-from truegreen.observer import body as module
-from truegreen.observer.body import BodyReader
+from truegreen.proxy import body as module
+from truegreen.proxy.body import BodyReader
 
 WHOLE = json.dumps(completion()).encode()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from truegreen.observer.peers import owner_of, with_children
+from truegreen.proxy.peers import owner_of, with_children
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 

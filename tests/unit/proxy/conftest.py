@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from truegreen.observer.observer import Observer
-from truegreen.observer.tunnel import Limits
+from truegreen.proxy.observer import Observer
+from truegreen.proxy.tunnel import Limits
 
 sys.path.insert(0, str(Path(__file__).parent))
 

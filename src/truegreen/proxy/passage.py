@@ -17,9 +17,9 @@ from enum import Enum, auto
 from typing import Final
 
 from truegreen.core.exchange import Closer, End, Exchange
-from truegreen.observer.request import Head, RequestReader
-from truegreen.observer.response import ResponseReader
-from truegreen.observer.upstream import ConnectError
+from truegreen.proxy.request import Head, RequestReader
+from truegreen.proxy.response import ResponseReader
+from truegreen.proxy.upstream import ConnectError
 
 
 class Stop(Enum):

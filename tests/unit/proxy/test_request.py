@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_kit import request
 
-from truegreen.observer.request import NotForwardableError, RequestReader, sample_number
+from truegreen.proxy.request import NotForwardableError, RequestReader, sample_number
 
 OWN = "127.0.0.1:8080"
 

@@ -22,9 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from truegreen.observer.passage import Passage, Stop
-from truegreen.observer.request import Head, NotForwardableError, RequestReader, sample_number
-from truegreen.observer.upstream import READ_BYTES, ConnectError, Upstream, connect
+from truegreen.proxy.passage import Passage, Stop
+from truegreen.proxy.request import Head, NotForwardableError, RequestReader, sample_number
+from truegreen.proxy.upstream import READ_BYTES, ConnectError, Upstream, connect
 
 NOT_FORWARDED: Final = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
 FLUSH_LIMIT_S: Final = 30.0

@@ -3,7 +3,7 @@
 
 import pytest
 
-from truegreen.observer.cache_marks import marks_in, table
+from truegreen.proxy.cache_marks import marks_in, table
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,11 @@ from typing import Final, Self
 
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import Exchange
-from truegreen.observer.passage import Passage
-from truegreen.observer.peers import owner_of, with_children
-from truegreen.observer.request import TOKEN, Head, RequestReader
-from truegreen.observer.tunnel import Limits, Settings, Tunnel
-from truegreen.observer.upstream import READ_BYTES, parse_upstream
+from truegreen.proxy.passage import Passage
+from truegreen.proxy.peers import owner_of, with_children
+from truegreen.proxy.request import TOKEN, Head, RequestReader
+from truegreen.proxy.tunnel import Limits, Settings, Tunnel
+from truegreen.proxy.upstream import READ_BYTES, parse_upstream
 
 HOST: Final = "127.0.0.1"
 BACKLOG: Final = 1024

@@ -15,8 +15,8 @@ from typing import Final
 
 import h11
 
-from truegreen.observer.body import BodyReader
-from truegreen.observer.cache_marks import marks_in
+from truegreen.proxy.body import BodyReader
+from truegreen.proxy.cache_marks import marks_in
 
 MAX_HEAD_BYTES: Final = 256 << 10
 VERSION: Final = b"HTTP/1."

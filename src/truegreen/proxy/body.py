@@ -16,8 +16,8 @@ import json
 import zlib
 from typing import Final
 
-from truegreen.observer.facts import Facts
-from truegreen.observer.sse import EventStream
+from truegreen.proxy.facts import Facts
+from truegreen.proxy.sse import EventStream
 
 MAX_JSON_BYTES: Final = 8 << 20
 MAX_INFLATED_PIECE: Final = 16 << 20

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegreen.observer.sse import Event, EventStream
+from truegreen.proxy.sse import Event, EventStream
 
 LINE_ENDS = ("\n", "\r\n", "\r")
 TEXT = st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=["Cs"]), max_size=12)

@@ -9,7 +9,7 @@ import pytest
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.exchange import End
-from truegreen.observer.upstream import ConnectError, Upstream, connect, parse_upstream
+from truegreen.proxy.upstream import ConnectError, Upstream, connect, parse_upstream
 
 
 @pytest.mark.parametrize(
