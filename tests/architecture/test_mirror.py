@@ -26,6 +26,8 @@ ELSEWHERE: dict[str, str] = {
     "wiring/rehearsal/stage.py": WAYS,
     "wiring/rehearsal/tricks.py": WAYS,
     "__main__.py": "tests/unit/cli/test_main.py starts it as a process",
+    "core/admission.py": "fields without code; filled by the tests of the limiter and of the proxy",
+    "core/recording.py": "fields without code; filled by the tests of the cassettes and of the proxy",
     "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
     "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",

@@ -12,9 +12,11 @@ from typing import Protocol
 
 import msgspec
 
+from truegreen.core.admission import Again, Ask, Ended, Final, Leave
 from truegreen.core.digest import Sha256
 from truegreen.core.exchange import Exchange
 from truegreen.core.index import RunIndex
+from truegreen.core.recording import Answered, Asked, Miss
 
 
 class Clock(Protocol):
@@ -124,4 +126,35 @@ class WirePort(Protocol):
 
     def count(self) -> int:
         """How many requests have arrived, ended or not."""
+        ...
+
+
+class AdmissionPort(Protocol):
+    """Who may call now, and who may call again: limits and retries behind one door."""
+
+    async def enter(self, ask: Ask) -> Leave:
+        """Wait for leave.
+
+        A caller that is cancelled while it waits gives back what it can. Raises: ReachProblem ``leave-refused``
+        (a wait that cannot meet its deadline, a cost above the burst) or ``limiter-unreachable``.
+        """
+        ...
+
+    async def leave(self, leave: Leave, ended: Ended, earlier: tuple[Ended, ...]) -> Again | Final:
+        """Hand leave back and hear whether the call may be repeated; ``earlier`` are this call's attempts before."""
+        ...
+
+
+class RecordingPort(Protocol):
+    """Recordings of one endpoint; safe to use from several tasks."""
+
+    def play(self, asked: Asked) -> Answered | Miss:
+        """The recorded answer, or why there is none; identical requests get their recordings in order."""
+        ...
+
+    def keep(self, asked: Asked, answered: Answered) -> None:
+        """Write a recording, whole or not at all.
+
+        Raises: EvidenceProblem if it cannot be cleaned with confidence, ReachProblem if it cannot be written.
+        """
         ...
