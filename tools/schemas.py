@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from truegreen.core import baseline, decision, index, policy, record, subject
+from truegreen.core import baseline, decision, index, policy, record, replay_session, subject
 from truegreen.core.digest import Sha256
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LANE_NAME_SHAPE, Key
 from truegreen.core.schema import HOMES
@@ -44,6 +44,8 @@ OBJECT_ID = whole("[0-9a-f]{40}|[0-9a-f]{64}")
 INSTANT = whole("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z") | {"format": "instant"}
 DIGEST = whole("sha256:[0-9a-f]{64}")
 ANY_DIGEST = whole("sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=")
+H1 = whole("h1:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=")
+KEBAB = whole("[a-z0-9]+(?:-[a-z0-9]+)*")
 NOT_BLANK = {  # what Python calls white space: engines of JSON Schema differ about \\s
     "pattern": r"[^\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 }
@@ -86,6 +88,16 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
     (decision.Decision, "now"): INSTANT,
     (decision.Cause, "facts"): {"additionalProperties": {"type": ["integer", "string"]}},
     (decision.LaneRow, "role"): {"enum": list(policy.ROLES)},
+    (replay_session.ReplaySession, "schema"): {"const": replay_session.SCHEMA},
+    (replay_session.ReplaySession, "guard"): {"enum": list(replay_session.GUARDS)},
+    (replay_session.ReplaySession, "started_at"): INSTANT,
+    (replay_session.ReplaySession, "ended_at"): INSTANT,
+    (replay_session.ReplaySession, "command_exit"): {"minimum": -255},
+    (replay_session.ReplaySession, "incomplete_because"): {"maxLength": 500},
+    **{(replay_session.ReplaySession, field): H1 for field in ("before", "after")},
+    (replay_session.Played, "count"): COUNTED,
+    (replay_session.Missed, "count"): COUNTED,
+    (replay_session.Missed, "code"): KEBAB,
     (ledger.Sample, "n"): COUNTED,
     (ledger.Sample, "bucket"): {"enum": list(ledger.BUCKETS)},
     (ledger.Sample, "detail"): {"maxLength": 500},
@@ -110,6 +122,7 @@ TYPES: Mapping[str, type] = {
     "decision.v1": decision.Decision,
     "record.v1": record.Envelope,
     "removed.v1": baseline.RemovedFile,
+    "replay-session.v1": replay_session.ReplaySession,
     "run-index.v1": index.RunIndex,
     "sample-ledger.v1": ledger.LedgerBody,
 }

@@ -21,6 +21,7 @@ from truegreen.core.index import read_index
 from truegreen.core.policy import KindFacts
 from truegreen.core.policy_read import read_policy
 from truegreen.core.record import read_record
+from truegreen.core.replay_session import read_session
 from truegreen.core.schema import HOMES, schema, validate
 from truegreen.quarantine.entries import read_quarantine
 from truegreen.sampling.ledger import LedgerBody
@@ -77,6 +78,7 @@ READERS = {
     "baseline.v1": lambda value: read_baseline(write_json(value)),
     "decision.v1": _decision,
     "policy.v1": lambda value: read_policy(_toml(value), kinds=KINDS),
+    "replay-session.v1": lambda value: read_session(write_json(value)),
     "quarantine.v1": lambda value: read_quarantine(_toml(value, of_dates=("since", "expires"))),
     "record.v1": lambda value: read_record(write_json(value)),
     "removed.v1": lambda value: read_removed(_toml(value)),
@@ -92,6 +94,7 @@ ONLY_THE_READER = {
     "quarantine.v1": ["asked later than its start", "stands twice", "no year in UTC"],
     "record.v1": [],
     "removed.v1": ["stands twice"],
+    "replay-session.v1": [],
     "run-index.v1": ["which do not count from 1", "runs but"],
     "sample-ledger.v1": [],
 }

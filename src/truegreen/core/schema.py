@@ -30,6 +30,7 @@ HOMES: Final[Mapping[str, str]] = {
     "quarantine.v1": "truegreen.quarantine",
     "record.v1": "truegreen.core",
     "removed.v1": "truegreen.core",
+    "replay-session.v1": "truegreen.core",
     "run-index.v1": "truegreen.core",
     "sample-ledger.v1": "truegreen.sampling",
 }
