@@ -82,12 +82,12 @@ class Connection:
         if parsed is None:
             return False
         request, closes = parsed
-        self._service.oracle.enter()
+        made = self._service.answer(request)
+        is_sent = False
         try:
-            made = self._service.answer(request)
             is_sent = await self._play(made)
         finally:
-            self._service.oracle.leave()
+            self._service.ended(made, is_sent=is_sent)
         return is_sent and made.then is Then.KEEP and not closes
 
     async def _request(self, first: bytes) -> tuple[Request, bool] | None:

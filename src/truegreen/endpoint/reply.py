@@ -22,6 +22,7 @@ import msgspec
 
 from truegreen.endpoint.chat import DONE, Answer, ApiError, completion, pieces
 from truegreen.endpoint.scenario import Fault
+from truegreen.endpoint.wait_header import SECOND_NS, wait_headers
 
 LAST_CHUNK: Final = b"0\r\n\r\n"
 NO_CHUNK: Final = b"zz\r\n"
@@ -61,6 +62,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """In order."""
     then: Then = Then.KEEP
     """What follows."""
+    call: int | None = None
+    """Number of the call that it answers, from 1; None for a request that is no call."""
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +103,25 @@ def status_fault(fault: Fault, *, headers: Iterable[str]) -> Reply:
             None,
         ),
     )
-    wait = [f"Retry-After: {fault.retry_after}"] if fault.retry_after is not None else []
-    return error(ApiError(fault.status, message, kind=kind, code=code), headers=[*headers, *wait])
+    return error(ApiError(fault.status, message, kind=kind, code=code), headers=[*headers, *_told(fault)])
+
+
+def too_many(wait: Iterable[str], *, headers: Iterable[str]) -> Reply:
+    """The 429 of an endpoint that has enough to do; ``wait`` are the headers that tell the wait."""
+    message, kind, code = MESSAGES[HTTPStatus.TOO_MANY_REQUESTS]
+    return error(
+        ApiError(HTTPStatus.TOO_MANY_REQUESTS, message, kind=kind, code=code), headers=[*headers, *wait]
+    )
+
+
+def _told(fault: Fault) -> list[str]:
+    """Headers that say whether and when to come again."""
+    said = [f"Retry-After: {fault.retry_after}"] if fault.retry_after is not None else []
+    if fault.retry_in_s is not None:
+        said += wait_headers(fault.retry_as, round(fault.retry_in_s * SECOND_NS))
+    if fault.should_retry is not None:
+        said.append(f"x-should-retry: {fault.should_retry}")
+    return said
 
 
 def as_document(answer: Answer, *, headers: Iterable[str]) -> Rendered:

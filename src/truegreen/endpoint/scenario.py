@@ -61,6 +61,12 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """For ``status``: the HTTP status, 400 to 599."""
     retry_after: str | None = None
     """For ``status``: value of ``Retry-After``, as it is."""
+    retry_in_s: float | None = None
+    """For ``status``: seconds to wait, told in the form ``retry_as``."""
+    retry_as: str = "seconds"
+    """One of ``wait_header.FORMS``."""
+    should_retry: str | None = None
+    """For ``status``: value of ``x-should-retry``, as it is."""
     at: str = "before-head"
     """For ``hang`` and ``cut``: ``before-head``, ``after-head``, ``midway`` or ``before-end``."""
     how: str = "json"
@@ -85,6 +91,19 @@ class ResponseCache(msgspec.Struct, frozen=True, kw_only=True):
     """The header that it adds; empty for a cache that does not tell."""
     repeats_request_id: bool = True
     """Whether the stored answer comes with the stored request id."""
+
+
+class Allowance(msgspec.Struct, frozen=True, kw_only=True):
+    """The endpoint's own limits; a call above one of them gets 429."""
+
+    per_s: float | None = None
+    """Calls a second; no limit if not given."""
+    burst: int = 1
+    """Calls that may come at once after a pause."""
+    in_flight: int | None = None
+    """Calls at once; no limit if not given."""
+    retry_as: str = "seconds"
+    """How the 429 tells the wait, one of ``wait_header.FORMS``."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +161,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """``system_fingerprint`` of answers."""
     piece_chars: int = 16
     """Length of a stream's pieces in code points."""
+    allowance: Allowance = Allowance()
+    """How much it takes (``limits`` in the file)."""
 
 
 def matches(match: Match, *, prompt: str, model: str) -> bool:

@@ -25,6 +25,7 @@ from truegreen.core.toml import MAX_BYTES, TomlFile, dotted, read_toml
 from truegreen.core.toml_lines import TomlPath
 from truegreen.endpoint.scenario import (
     TOLERANCE,
+    Allowance,
     Fault,
     Latency,
     Match,
@@ -38,7 +39,7 @@ from truegreen.endpoint.scenario_keys import INNER, LISTS, SCHEMA, TABLES, answe
 CODE: Final = "bad-scenario"
 LONGEST_COMPARED: Final = 64
 KEYS_OF_KIND: Final[Mapping[str, frozenset[str]]] = {
-    "status": frozenset({"status", "retry_after"}),
+    "status": frozenset({"status", "retry_after", "retry_in_s", "retry_as", "should_retry"}),
     "hang": frozenset({"at"}),
     "cut": frozenset({"at"}),
     "malformed": frozenset({"how"}),
@@ -81,7 +82,7 @@ Found = tuple[TomlPath, str]
 
 def _problems(file: TomlFile) -> Iterator[Found]:
     shapes = list(_table_problems(file.root, (), ""))
-    yield from shapes or _rule_problems(file.root["rules"])
+    yield from shapes or _meaning_problems(file.root)
 
 
 def _table_problems(table: Mapping[str, Any], path: TomlPath, name: str) -> Iterator[Found]:
@@ -128,6 +129,15 @@ def _unknown(word: str, known: list[str], here: TomlPath) -> str:
     return f"{dotted(here)} is no key of a scenario{hint}"
 
 
+def _meaning_problems(root: dict[str, Any]) -> Iterator[Found]:
+    limits = root.get("limits")
+    if limits is not None and not {"per_s", "in_flight"} & limits.keys():
+        yield ("limits",), "limits has neither per_s nor in_flight, asked at least one of them"
+    elif limits is not None and "burst" in limits and "per_s" not in limits:
+        yield ("limits", "burst"), "burst is of per_s, and there is no per_s"
+    yield from _rule_problems(root["rules"])
+
+
 def _rule_problems(rules: list[dict[str, Any]]) -> Iterator[Found]:
     seen: dict[str, int] = {}
     total: str | None = None
@@ -165,6 +175,10 @@ def _fault_problems(fault: dict[str, Any], path: TomlPath) -> Iterator[Found]:
         yield path, "a fault has a share or a first, not both and not neither"
     if "per" in fault and "first" not in fault:
         yield (*path, "per"), "per is what first counts by, and there is no first"
+    if "retry_after" in fault and "retry_in_s" in fault:
+        yield (*path, "retry_in_s"), "a wait is told by retry_after or by retry_in_s, not by both"
+    if "retry_as" in fault and "retry_in_s" not in fault:
+        yield (*path, "retry_as"), "retry_as is the form of retry_in_s, and there is none"
     allowed = ANY_KIND | KEYS_OF_KIND[fault["kind"]]
     for word in fault.keys() - allowed:
         yield (*path, word), f"{word} is no key of a fault of kind {fault['kind']}"
@@ -178,6 +192,7 @@ def _scenario(root: dict[str, Any]) -> Scenario:
         served=root.get("served"),
         fingerprint=root.get("fingerprint"),
         piece_chars=root.get("piece_chars", 16),
+        allowance=Allowance(**root.get("limits", {})),
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from truegreen.core.shapes import LINE, OneOf, Rule, Shape, Text, Whole, Wrong
+from truegreen.endpoint.wait_header import FORMS
 
 SCHEMA: Final = "truegreen/scenario/v1"
 MOST_ANSWER_CHARACTERS: Final = 200_000
@@ -165,6 +166,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 NAME: Final = Text(meaning="a name", max_characters=120, rules=(LINE,))
 PROMPT: Final = Text(meaning="a text", max_characters=2000)
 SHARE: Final = Number(least=0, most=1)
+PER_S: Final = Number(least=0.001, most=100_000, unit="calls a second")
+WAIT_S: Final = Number(least=0, most=86_400, unit="seconds")
 MS: Final = Number(least=0, most=MOST_MS, unit="milliseconds")
 HEADER: Final = Rule(
     pattern=r"[A-Za-z][A-Za-z0-9-]*: [!-~](?:[ -~]*[!-~])?", asked="a header, such as X-Cache: HIT"
@@ -180,6 +183,16 @@ TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
         "fingerprint": Key(shape=NAME, meaning="`system_fingerprint` of answers"),
         "piece_chars": Key(
             shape=Whole(least=1, most=10_000), meaning="code points in a stream's piece; 16 by default"
+        ),
+    },
+    "limits": {
+        "per_s": Key(shape=PER_S, meaning="calls a second; above them 429"),
+        "burst": Key(shape=Whole(least=1, most=100_000), meaning="calls at once after a pause; 1 by default"),
+        "in_flight": Key(
+            shape=Whole(least=1, most=100_000), meaning="calls under way at once; above them 429"
+        ),
+        "retry_as": Key(
+            shape=OneOf(values=FORMS), meaning="how the 429 tells the wait; `seconds` by default"
         ),
     },
     "rules": {
@@ -229,6 +242,12 @@ TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
             shape=Text(meaning="a value of Retry-After", max_characters=100, rules=(VALUE,)),
             meaning="of `status`: the header's value, as it is",
         ),
+        "retry_in_s": Key(shape=WAIT_S, meaning="of `status`: the wait, told in the form `retry_as`"),
+        "retry_as": Key(shape=OneOf(values=FORMS), meaning="of `status`: the form; `seconds` by default"),
+        "should_retry": Key(
+            shape=Text(meaning="a value of x-should-retry", max_characters=100, rules=(VALUE,)),
+            meaning="of `status`: the header's value, as it is",
+        ),
         "at": Key(
             shape=OneOf(values=("before-head", "after-head", "midway", "before-end")),
             meaning="of `hang` and `cut`: where; `before-head` by default",
@@ -258,7 +277,7 @@ TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
 """Table name to its keys; inner tables are named by their path."""
 
 INNER: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("rules",),
+    "": ("limits", "rules"),
     "rules": ("when", "latency", "faults", "prefix_cache", "response_cache"),
 }
 """Table name to the tables in it."""

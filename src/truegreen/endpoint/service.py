@@ -5,27 +5,36 @@ What it decides: which reply a request gets. What it leaves: bytes in and out, t
 
 - ``x-truegreen-sample`` names the sample; else ``/s/<case>-<number>/`` before the path does; else the calls of a
   prompt are numbered as they arrive.
+- The scenario's own limits come first: what they refuse is 429, and neither a sample nor an arrival.
 - A sample number is 1 to 80 of ``A-Z a-z 0-9 . _ -``; anything else is 400.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
-from typing import Final
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from truegreen.endpoint import chat, reply
+from truegreen.endpoint.allowance import Meter, TooMany
 from truegreen.endpoint.chat import Answer, ApiError, ChatRequest, Said
 from truegreen.endpoint.draw import STORED, Drawn, Outcome, draw, fault_of, prompt_digest, request_id
-from truegreen.endpoint.oracle import Call, Oracle, shown
+from truegreen.endpoint.oracle import Call, Entered, Oracle, shown
 from truegreen.endpoint.reply import Reply
 from truegreen.endpoint.scenario import Fault, Rule, Scenario, rule_for
+from truegreen.endpoint.wait_header import wait_headers
 
 SAMPLE: Final = re.compile(r"[A-Za-z0-9._-]{1,80}")
 SAMPLE_PATH: Final = re.compile(r"/s/([^/]*)(/.*)")
 SAMPLE_HEADER: Final = "x-truegreen-sample"
+RETRY_HEADER: Final = "x-stainless-retry-count"
+COUNT: Final = re.compile(r"[0-9]{1,6}", re.ASCII)
+REFUSED: Final = "/refused"
+"""Stands for the sample in the request id of a call that was not taken."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +53,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Service:
     """Answers requests from one scenario."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, *, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        """``clock_ns`` is what the scenario's own limits measure time with."""
         self._scenario = scenario
+        self._meter = Meter(scenario.allowance, clock_ns)
         self.oracle = Oracle()
 
     def answer(self, request: Request) -> Reply:
@@ -89,26 +100,52 @@ class Service:
             raise ApiError(
                 400, "No rule of the scenario matches.", kind="invalid_request_error", code="no_rule"
             )
-        digest = prompt_digest(asked.messages)
-        sample = _sample(request, token) or self.oracle.number(digest)
+        named = _sample(request, token)
+        told = _told_retry(request)
+        entered = self.oracle.enter(request=_identity(request, named), told_retry=told)
+        known = _Known(
+            entered=entered, named=named, told=told, digest=prompt_digest(asked.messages), rule=rule
+        )
+        refused = self._meter.take()
+        if refused is not None:
+            return self._refuse(known, refused)
+        self.oracle.take(entered.number)
+        return self._take(asked, known)
+
+    def ended(self, made: Reply, *, is_sent: bool) -> None:
+        """A reply was sent as far as its client waited for it."""
+        if made.call is not None and self.oracle.leave(made.call, is_sent=is_sent):
+            self._meter.give_back()
+
+    def _refuse(self, known: _Known, refused: TooMany) -> Reply:
+        """The 429 of the endpoint's own limits; it counts neither as an arrival nor as a sample."""
+        digest, number = known.digest, known.entered.number
+        made_id = request_id(self._scenario, digest=digest, sample=REFUSED, arrival=number)
+        wait = wait_headers(self._scenario.allowance.retry_as, refused.wait_ns)
+        made = reply.too_many(wait, headers=[f"x-request-id: {made_id}"])
+        self.oracle.reply(number, known.call(status=made.status, refused_by=refused.limit.value))
+        return msgspec.structs.replace(made, call=number)
+
+    def _take(self, asked: ChatRequest, known: _Known) -> Reply:
+        digest, rule = known.digest, known.rule
+        sample = known.named or self.oracle.number(digest)
         arrivals = self.oracle.arrive(digest=digest, sample=sample)
         drawn = draw(self._scenario, rule, digest=digest, sample=sample)
         fault = fault_of(self._scenario, rule, digest=digest, sample=sample, arrivals=arrivals)
-        arrival = arrivals["sample"]
-        made = self._reply(asked, rule, _Place(digest=digest, sample=sample, arrival=arrival), drawn, fault)
+        place = _Place(digest=digest, sample=sample, arrival=arrivals["sample"])
+        made = self._reply(asked, rule, place, drawn, fault)
         self.oracle.reply(
-            Call(
-                rule=rule.id,
-                prompt=digest,
+            known.entered.number,
+            known.call(
                 sample=sample,
-                arrival=arrival,
+                arrival=place.arrival,
                 status=made.status,
                 outcome=None if fault is not None and fault.kind == "status" else drawn.outcome.value,
                 fault=fault.kind if fault else None,
                 is_stored=drawn.is_stored,
-            )
+            ),
         )
-        return made
+        return msgspec.structs.replace(made, call=known.entered.number)
 
     def _reply(
         self, asked: ChatRequest, rule: Rule, place: _Place, drawn: Drawn, fault: Fault | None
@@ -156,6 +193,44 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     sample: str
     arrival: int
+
+
+class _Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a call before its reply is."""
+
+    entered: Entered
+    named: str | None
+    told: int | None
+    digest: str
+    rule: Rule
+
+    def call(self, **reply: Any) -> Call:
+        """The call as the oracle keeps it, with what its reply adds."""
+        begun = Call(
+            rule=self.rule.id,
+            prompt=self.digest,
+            sample=self.named or "",
+            arrival=0,
+            status=None,
+            outcome=None,
+            fault=None,
+            is_stored=False,
+            attempt=self.entered.attempt,
+            told_retry=self.told,
+        )
+        return msgspec.structs.replace(begun, **reply)
+
+
+def _identity(request: Request, named: str | None) -> str:
+    """What two attempts at one request share: path, body, and the sample if it is named."""
+    parts = "\0".join([request.path, named or ""]).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(parts + b"\0" + request.body).hexdigest()
+
+
+def _told_retry(request: Request) -> int | None:
+    """How often the client says that it has tried before; a value that is no count says nothing."""
+    value = request.headers.get(RETRY_HEADER, "")
+    return int(value) if COUNT.fullmatch(value) else None
 
 
 def _said(drawn: Drawn) -> Said:

@@ -6,11 +6,12 @@ import random
 import socket
 import threading
 
+import openai
 import pytest
 
 from truegreen.core.errors import ReachProblem
 from truegreen.endpoint.fake import FakeEndpoint
-from truegreen.endpoint.scenario import Fault, Latency, Rule, Scenario
+from truegreen.endpoint.scenario import Allowance, Fault, Latency, Rule, Scenario
 from truegreen.endpoint.service import Service
 
 RULE = Rule(
@@ -133,3 +134,66 @@ def test_it_is_a_context_manager_of_a_file(tmp_path):
     path.write_text('schema = "truegreen/scenario/v1"\nseed = "s"\n[[rules]]\nid = "r"\nanswer = "yes"\n')
     with FakeEndpoint.from_file(path) as endpoint:
         assert 0 == endpoint.oracle().calls
+
+
+def test_an_sdk_that_retries_is_counted(serve):
+    """Its three attempts are one request, and the two retries say so."""
+    endpoint = serve(
+        faults=(Fault(kind="status", status=429, first=2, retry_in_s=0.001, retry_as="milliseconds"),)
+    )
+    with openai.OpenAI(base_url=endpoint.url, api_key="none", max_retries=2) as sdk:
+        sdk.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "x"}], extra_headers={"x-truegreen-sample": "1"}
+        )
+    counts = endpoint.oracle()
+    assert (3, 1, 2, 2, 3) == (
+        counts.calls, counts.requests, counts.retries, counts.told_retries, counts.attempts_most,
+    )  # fmt: skip
+    assert [0, 1, 2] == [call.told_retry for call in counts.kept]
+
+
+def test_two_layers_that_retry_multiply_and_it_shows(serve):
+    """Three attempts of a program around an SDK's three are nine attempts at one request."""
+    endpoint = serve(
+        faults=(Fault(kind="status", status=429, first=99, retry_in_s=0.001, retry_as="milliseconds"),)
+    )
+    with openai.OpenAI(base_url=endpoint.url, api_key="none", max_retries=2) as sdk:
+        for _ in range(3):
+            with pytest.raises(openai.RateLimitError):
+                sdk.chat.completions.create(
+                    model="m",
+                    messages=[{"role": "user", "content": "x"}],
+                    extra_headers={"x-truegreen-sample": "1"},
+                )
+    counts = endpoint.oracle()
+    assert (9, 1, 9, 8, 6) == (
+        counts.calls, counts.requests, counts.attempts_most, counts.retries, counts.told_retries,
+    )  # fmt: skip
+
+
+def test_a_call_that_its_client_gave_up_is_tried_again(serve, client):
+    """A hang that the client leaves is an attempt without answer, and its place in flight comes back."""
+    fault = Fault(kind="hang", first=1)
+    scenario = Scenario(
+        seed="s", rules=(Rule(id="r", answer="a", faults=(fault,)),), allowance=Allowance(in_flight=1)
+    )
+    endpoint = serve(scenario)
+    hung = client(endpoint)
+    hung.ask(sample=1)
+    while not endpoint.oracle().in_flight:
+        pass
+    other = client(endpoint)
+    other.ask(sample=2)
+    assert 429 == other.read()[0]
+    hung.sock.close()
+    while endpoint.oracle().in_flight:
+        pass
+    other.ask(sample=1)
+    assert 200 == other.read()[0]
+    counts = endpoint.oracle()
+    assert (1, 2, 1, {"in-flight": 1}) == (
+        counts.retries,
+        counts.attempts_most,
+        counts.taken_peak,
+        counts.refused,
+    )

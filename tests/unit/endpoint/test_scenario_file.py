@@ -6,7 +6,7 @@ import json
 import pytest
 
 from truegreen.core.errors import ReachProblem, UsageProblem
-from truegreen.endpoint.scenario import Fault, Latency, PrefixCache, ResponseCache
+from truegreen.endpoint.scenario import Allowance, Fault, Latency, PrefixCache, ResponseCache
 from truegreen.endpoint.scenario_file import load_scenario, read_scenario
 
 HEAD = 'schema = "truegreen/scenario/v1"\nseed = "s"\n'
@@ -96,6 +96,31 @@ def test_every_key_reaches_the_scenario():
         ("", "bad-scenario", 's.toml: schema is missing, asked "truegreen/scenario/v1"'),
         ('schema = "x"', "bad-scenario", 's.toml:1: schema is "x", asked "truegreen/scenario/v1"'),
         ("seed = ", "bad-toml", None),
+        (
+            HEAD + "limits = {}\n" + RULE,
+            "bad-scenario",
+            "s.toml:3: limits has neither per_s nor in_flight, asked at least one of them",
+        ),
+        (
+            HEAD + "limits = { in_flight = 2, burst = 3 }\n" + RULE,
+            "bad-scenario",
+            "s.toml:3: burst is of per_s, and there is no per_s",
+        ),
+        (
+            HEAD + RULE + 'faults = [{ kind = "status", first = 1, retry_after = "1", retry_in_s = 1 }]\n',
+            "bad-scenario",
+            "s.toml:6: a wait is told by retry_after or by retry_in_s, not by both",
+        ),
+        (
+            HEAD + RULE + 'faults = [{ kind = "status", first = 1, retry_as = "none" }]\n',
+            "bad-scenario",
+            "s.toml:6: retry_as is the form of retry_in_s, and there is none",
+        ),
+        (
+            HEAD + RULE + 'faults = [{ kind = "hang", first = 1, retry_in_s = 1 }]\n',
+            "bad-scenario",
+            "s.toml:6: retry_in_s is no key of a fault of kind hang",
+        ),
         (HEAD, "bad-scenario", "s.toml: rules is missing, asked at least one [[rules]]"),
         (HEAD + "rules = []", "bad-scenario", "s.toml:3: rules is a list of 0, asked tables, at least one"),
         (HEAD + "rules = 7", "bad-scenario", "s.toml:3: rules is 7, asked tables, at least one"),
@@ -213,6 +238,19 @@ def test_each_fault_of_a_file_is_shown_with_its_line(text, code, message):
     assert code == found[0]
     if message is not None:
         assert message == found[1]
+
+
+def test_limits_and_waits_reach_the_scenario():
+    """Each key of them."""
+    text = (
+        HEAD + 'limits = { per_s = 2.5, burst = 3, in_flight = 4, retry_as = "imf-date" }\n' + RULE
+        + 'faults = [{ kind = "status", first = 1, retry_in_s = 1.5, retry_as = "milliseconds", should_retry = "false" }]\n'
+    )  # fmt: skip
+    scenario = read_scenario(text.encode(), "s.toml")
+    assert Allowance(per_s=2.5, burst=3, in_flight=4, retry_as="imf-date") == scenario.allowance
+    assert (
+        Fault(kind="status", first=1, retry_in_s=1.5, retry_as="milliseconds", should_retry="false"),
+    ) == scenario.rules[0].faults
 
 
 def test_the_first_fault_of_a_file_is_the_one_that_is_shown():

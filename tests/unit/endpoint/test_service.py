@@ -4,9 +4,10 @@
 import json
 import re
 
+import msgspec
 import pytest
 
-from truegreen.endpoint.scenario import Fault, Match, PrefixCache, ResponseCache, Rule, Scenario
+from truegreen.endpoint.scenario import Allowance, Fault, Match, PrefixCache, ResponseCache, Rule, Scenario
 from truegreen.endpoint.service import Request, Service
 
 CHAT = "/v1/chat/completions"
@@ -196,3 +197,73 @@ def test_the_oracle_tells_what_it_counted():
         told["kept"][0]["rule"],
         told["kept"][0]["sample"],
     )
+
+
+class Clock:
+    """Nanoseconds that a test moves."""
+
+    now = 0
+
+    def __call__(self):
+        """Where it stands."""
+        return self.now
+
+
+def test_the_endpoints_own_rate_refuses_with_the_wait():
+    """Above it 429 in OpenAI's form; what it refuses is no sample, so that answers stay what they are."""
+    clock = Clock()
+    scenario = Scenario(seed="s", rules=(FLAKY,), allowance=Allowance(per_s=2, burst=2))
+    service, free = Service(scenario, clock_ns=clock), _service(FLAKY)
+    replies = []
+    for step in (0, 0, 0, 400_000_000, 100_000_000, 0):
+        clock.now += step
+        replies.append(service.answer(_request()))
+        service.ended(replies[-1], is_sent=True)
+    assert [200, 200, 429, 429, 200, 429] == [reply.status for reply in replies]
+    assert "\r\nRetry-After: 1\r\n" in _parts(replies[2])[0]
+    assert "rate_limit_exceeded" == _json(replies[2])["error"]["code"]
+    answered = [_json(reply)["choices"] for reply in replies if reply.status == 200]
+    assert [_json(free.answer(_request()))["choices"] for _ in range(3)] == answered
+    counts = service.oracle.counts()
+    assert ({"rate": 3}, 3, 6) == (counts.refused, counts.too_many_requests, counts.calls)
+    assert ["", "rate"] == [counts.kept[2].sample, counts.kept[2].refused_by]
+
+
+def test_the_endpoints_own_capacity_is_of_calls_under_way():
+    """The third of two is refused until one of them has been sent."""
+    service = _service(FLAKY, allowance=Allowance(in_flight=2, retry_as="none"))
+    first, _, third = (service.answer(_request(sample=n)) for n in "123")
+    assert (429, False) == (third.status, "Retry-After" in _parts(third)[0])
+    service.ended(third, is_sent=True)
+    again = service.answer(_request(sample="3"))
+    service.ended(again, is_sent=True)
+    service.ended(first, is_sent=True)
+    assert [429, 200] == [again.status, service.answer(_request(sample="3")).status]
+    counts = service.oracle.counts()
+    assert ({"in-flight": 2}, 2, 3) == (counts.refused, counts.taken_peak, counts.in_flight_peak)
+    assert [1, 1, 1, 2, 3] == [call.attempt for call in counts.kept]
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"), [("0", 0), ("2", 2), ("x", None), ("-1", None), ("٢", None), ("", None)]
+)
+def test_what_a_client_says_of_its_retries_is_read(told, expected):
+    """A count, or nothing."""
+    service = _service()
+    service.answer(msgspec.structs.replace(_request(), headers={"x-stainless-retry-count": told}))
+    assert expected == service.oracle.counts().kept[0].told_retry
+
+
+@pytest.mark.parametrize(
+    ("fault", "header"),
+    [
+        ({"retry_after": "Fri, 31 Dec 1999 23:59:59 GMT"}, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT"),
+        ({"retry_in_s": 1.2}, "Retry-After: 2"),
+        ({"retry_in_s": 1.2, "retry_as": "milliseconds"}, "retry-after-ms: 1200"),
+        ({"should_retry": "false"}, "x-should-retry: false"),
+    ],
+)
+def test_a_fault_tells_its_wait_in_each_form(fault, header):
+    """As it is written, or made of seconds."""
+    service = _service(Rule(id="r", answer="a", faults=(Fault(kind="status", status=429, first=1, **fault),)))
+    assert f"\r\n{header}\r\n" in _parts(service.answer(_request()))[0]
