@@ -182,7 +182,7 @@ class Place:
             yield "hold"
             return
         newest = self.fresh(self.ran[-1])
-        if newest is None:
+        if newest is None or self.ran[-1][3].state in ("lost", "failed"):
             yield "hold"
         speaks = next((r for one in reversed(self.ran) if (r := self.fresh(one)) is not None), None)
         older = [r for one in self.ran if (r := self.fresh(one)) is not None and r is not speaks]

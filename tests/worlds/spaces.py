@@ -30,7 +30,7 @@ def lane(rule="exact", role="required", name="one", *, parts=False, **more):
 
 def job(one, state="done", part="all", *, artifact=True):
     """One job."""
-    return Job(lane=one.name, part=part, state=state, artifact=artifact and state in ("done", "lost"))
+    return Job(lane=one.name, part=part, state=state, artifact=artifact and state in ("done", "failed", "lost"))
 
 
 def record(one, run=1, attempt=1, part="all", **more):
@@ -45,7 +45,7 @@ def alone():
     for rule, role, state, quarantine in product(
         RULES,
         ("required", "consulted", "advisory"),
-        ("done", "skipped", "waiting", "running", "lost"),
+        ("done", "failed", "skipped", "waiting", "running", "lost"),
         ("none", "live"),
     ):
         one = lane(rule, role)

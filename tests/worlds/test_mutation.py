@@ -45,6 +45,7 @@ IN_WORLDS = {
     "one_event_measured": "other-runs",
     "attempts_have_ended": "reruns",
     "newest_left_its_record": "reruns",
+    "newest_job_succeeded": "alone",
     "every_attempt_is_named": "reruns",
     "embedded_is_what_was_said": "reruns",
     "left_none_left_none": "reruns",

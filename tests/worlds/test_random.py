@@ -9,7 +9,7 @@ from worlds.oracle import expected, word
 from worlds.terrain import decided
 from worlds.world import BEHIND, FOREIGN, REFUSED, STALE, TWICE, Attempt, Job, Lane, Record, Run, Said, World
 
-STATES = ("done",) * 16 + ("lost", "lost", "skipped", "carried", "carried", "waiting", "running")
+STATES = ("done",) * 16 + ("failed", "lost", "lost", "skipped", "carried", "carried", "waiting", "running")
 WRONGS = ("",) * 150 + (BEHIND, BEHIND, BEHIND, *STALE, *FOREIGN, *REFUSED, TWICE)
 OUTCOMES = ("holds",) * 12 + ("flaky", "flaky", "unknown", "fails")
 
@@ -43,7 +43,7 @@ def attempts(draw, of, starts):
         for lane in of:
             for part in lane.parts:
                 state = draw(st.sampled_from(STATES))
-                artifact = state in ("done", "lost") and draw(st.sampled_from((True,) * 9 + (False,)))
+                artifact = state in ("done", "failed", "lost") and draw(st.sampled_from((True,) * 9 + (False,)))
                 jobs.append(Job(lane.name, part, state, artifact))
         ended = draw(st.sampled_from((True,) * 9 + (False,)))
         made.append(
@@ -116,7 +116,7 @@ def evidence(draw, of, runs):
                 if (job.lane, job.part) == (lane.name, part)
             ]
             for _, run, number, job in sorted(ran, key=lambda one: one[0]):
-                began = job.state in ("done", "lost", "running")
+                began = job.state in ("done", "failed", "lost", "running")
                 record = None
                 if draw(st.integers(0, 29)) < (29 if began else 1):
                     chain = draw(chains(earlier, None)) if lane.rule == "pool" else ()

@@ -33,7 +33,7 @@ BEHIND = "behind"
 """Tested against an older base: fresh, unless the lane asks for the newest."""
 OF_PULL_REQUEST = ("pr", "pr-behind", "lost")
 """Heads of a pull request in a queue."""
-RAN = ("running", "done", "lost")
+RAN = ("running", "done", "failed", "lost")
 """States of a job that began in its attempt."""
 
 
@@ -65,7 +65,7 @@ class Job:
     lane: str
     part: str
     state: str
-    """``skipped``, ``waiting``, ``running``, ``done``, ``lost``, or ``carried`` from an earlier attempt."""
+    """``skipped``, ``waiting``, ``running``, ``done``, ``failed``, ``lost``, or ``carried`` from an earlier attempt."""
     artifact: bool = False
     """Whether the forge lists an artifact of it."""
 

@@ -7,6 +7,7 @@ the records say, to ``decide``.
 - Without a complete run index nothing is complete. A lane of which no attempt started holds.
 - A lane that measured the same thing on two events holds: only one event's records can count.
 - One record a (run, attempt, lane, part): two with different bytes block.
+- The job of the newest attempt succeeded: whoever cancels a run, or lets it fail, after its record is written has no pass.
 - Pooling lanes: the newest started attempt's ledger is the member; it names every earlier started attempt,
   and what it says of them must be what they said of themselves.
 - Exact and carry-over lanes: every started attempt is a member, part by part. A fail of an older attempt
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from truegreen.core.decision import Cause, Member
+from truegreen.core.index import LOST
 from truegreen.core.outcome import Word
 from truegreen.core.policy import Lane
 from truegreen.gate.complete_exact import EXACT_CHECKS
@@ -120,10 +122,23 @@ def newest_left_its_record(place: Place, ground: Ground) -> Iterator[Cause]:
         yield place.hold(finding.code, **facts)
     elif ground.facts.local:  # no forge saw a run, so nothing is said of one
         yield place.hold("not-sampled-here")
-    elif conclusion in ("cancelled", "timed_out"):
+    elif conclusion in LOST:
         yield place.hold("cancelled", attempt=newest.attempt.attempt, conclusion=conclusion)
     else:
         yield place.hold("missing-record", attempt=newest.attempt.attempt, conclusion=conclusion)
+
+
+def newest_job_succeeded(place: Place, ground: Ground) -> Iterator[Cause]:
+    """The job that left the newest record went well itself: one that was cancelled or failed after it is no pass."""
+    del ground
+    newest = place.newest
+    if newest is None or newest.job.running or place.record_of(newest) is None:
+        return
+    conclusion = newest.job.conclusion or "unknown"
+    if conclusion in LOST:
+        yield place.hold("cancelled", attempt=newest.attempt.attempt, conclusion=conclusion)
+    elif conclusion != "success":
+        yield place.hold("job-not-successful", attempt=newest.attempt.attempt, conclusion=conclusion)
 
 
 def one_record_each(place: Place, ground: Ground) -> Iterator[Cause]:
@@ -146,6 +161,7 @@ GENERAL_CHECKS: tuple[PlaceCheck, ...] = (
     something_started,
     attempts_have_ended,
     newest_left_its_record,
+    newest_job_succeeded,
 )
 CHECKS: tuple[PlaceCheck, ...] = (*GENERAL_CHECKS, *POOL_CHECKS, *EXACT_CHECKS)
 """Every check of one lane's part, in order."""

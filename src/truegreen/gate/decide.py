@@ -41,6 +41,8 @@ NEVER_GREEN = frozenset({"policy-in-worktree", "local-in-ci"})
 """Holds that keep their exit code in observe mode: what they say about CI is worth nothing."""
 
 
+ECHO = "job-not-successful"
+"""A job that failed says nothing more where the record already says why: it is told only where nothing else is."""
 REFUSED = {"evidence-missing": "evidence-missing"}
 """Refusals of the intake with a reason code of their own."""
 
@@ -142,6 +144,7 @@ def _lane(lane: Lane, rules: Rules, verified: Verified, ground: Ground) -> Judge
     done = complete(lane, kind, verified, ground, checks=rules.complete)
     judged = _judge(kind, done.evidence, ground)
     causes: tuple[Cause, ...] = (*done.causes, *judged.causes)
+    causes = tuple(cause for cause in causes if cause.code != ECHO) or causes
     if rules.unknown_holds:
         causes += _last_catch(lane, judged.row.outcome, causes)
     outcome = judged.row.outcome
