@@ -30,7 +30,9 @@ def lane(rule="exact", role="required", name="one", *, parts=False, **more):
 
 def job(one, state="done", part="all", *, artifact=True):
     """One job."""
-    return Job(lane=one.name, part=part, state=state, artifact=artifact and state in ("done", "failed", "lost"))
+    return Job(
+        lane=one.name, part=part, state=state, artifact=artifact and state in ("done", "failed", "lost")
+    )
 
 
 def record(one, run=1, attempt=1, part="all", **more):

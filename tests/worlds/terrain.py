@@ -230,7 +230,13 @@ class Writer:
 
     def _job(self, job, at):
         status = {"waiting": "queued", "running": "in_progress"}.get(job.state, "completed")
-        ends = {"skipped": "skipped", "lost": "cancelled", "failed": "failure", "done": "success", "carried": "success"}
+        ends = {
+            "skipped": "skipped",
+            "lost": "cancelled",
+            "failed": "failure",
+            "done": "success",
+            "carried": "success",
+        }
         return Job(
             name=f"{job.lane} {job.part}",
             status=status,

@@ -43,7 +43,9 @@ def attempts(draw, of, starts):
         for lane in of:
             for part in lane.parts:
                 state = draw(st.sampled_from(STATES))
-                artifact = state in ("done", "failed", "lost") and draw(st.sampled_from((True,) * 9 + (False,)))
+                artifact = state in ("done", "failed", "lost") and draw(
+                    st.sampled_from((True,) * 9 + (False,))
+                )
                 jobs.append(Job(lane.name, part, state, artifact))
         ended = draw(st.sampled_from((True,) * 9 + (False,)))
         made.append(

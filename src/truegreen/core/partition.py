@@ -122,9 +122,9 @@ def harness_and_code(
 
     Announcements, documents (``DOCS``) and what every lane that counts calls irrelevant are neither, unless the
     file judges or is a prompt of such a lane by one of the ``baselines`` (those of base and head). Advisory lanes
-    are not asked: what they call irrelevant changes nothing.
+    are not asked: what they call irrelevant changes nothing. A file that no lane may call irrelevant is what it is.
 
-    Raises: UsageProblem ``irrelevant-hides-ruler`` or ``bad-pattern``.
+    Raises: UsageProblem ``bad-pattern``.
     """
     known = list(baselines) or [None]
     counting = [lane for lane in policy.lanes if lane.role != "advisory"]
@@ -133,7 +133,7 @@ def harness_and_code(
     harness: set[str] = set()
     code: set[str] = set()
     for path in changed:
-        places = {sorter.place(path) for sorter in sorters}
+        places = {sorter.nature(path) for sorter in sorters}
         if "harness" in places:
             harness.add(path)
         elif not places <= {"announcements", "irrelevant"} and not (
@@ -174,13 +174,18 @@ class Sorter:
                 f"but that file is {what}",
                 hint="make the pattern narrower, or move the file",
             )
+        return self.nature(path)
+
+    def nature(self, path: str) -> str:
+        """The class of the file, whatever the lane's patterns wrongly say of it."""
+        composed = nfc(path)
         if composed in ANNOUNCEMENTS:
             return "announcements"
         if composed in self._workflows or self._harness.match(composed):
             return "harness"
         if self.is_named(composed):
             return "subject" if composed in self._prompts else "ruler"
-        return "subject" if irrelevant is None else "irrelevant"
+        return "subject" if self._irrelevant.match(composed) is None else "irrelevant"
 
     def is_named(self, path: str) -> bool:
         """Whether the file is a prompt of the lane or judges it."""

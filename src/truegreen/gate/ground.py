@@ -158,7 +158,8 @@ class Ground(msgspec.Struct, kw_only=True):
         """Ruler and subject digests of ``lane`` on ``tree``.
 
         Raises: Unreachable ``baseline-unreadable``, ``empty-lane`` or ``digests-unknown``, or as ``unreachable``
-        says; UsageProblem ``irrelevant-hides-ruler`` for a lane that counts.
+        says; UsageProblem ``irrelevant-hides-ruler`` where the base branch contradicts its own policy in a lane
+        that counts; a change that adds such a file holds.
         """
         key = (lane.name, tree)
         if key not in self._digests:
@@ -179,9 +180,22 @@ class Ground(msgspec.Struct, kw_only=True):
                 raise Unreachable("empty-lane", lane=lane.name, tests=lane.tests) from err
             raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
         except UsageProblem as err:
-            if lane.role != "advisory":  # a configuration error issues no decision; advice changes nothing
-                raise
+            if lane.role != "advisory" and self._is_of_base(lane, tree):
+                raise  # a configuration error issues no decision
             raise Unreachable("digests-unknown", lane=lane.name, problem=err.message) from err
+
+    def _is_of_base(self, lane: Lane, tree: str) -> bool:
+        """Whether the base branch contradicts its policy itself: what a change adds alone is the change's affair."""
+        of_base = self.tree_of_head(self.tip)
+        if tree == of_base:
+            return True
+        try:
+            self.digests(lane, of_base)
+        except UsageProblem:
+            return True
+        except Unreachable:
+            pass  # whatever else is wrong there, it is not this
+        return False
 
     def _blob(self, oid: str) -> bytes:
         try:

@@ -248,3 +248,10 @@ def test_an_advisory_lane_is_not_asked():
 def test_nothing_changed_is_nothing():
     """No path, no lists."""
     assert ((), ()) == _split([])
+
+
+def test_a_changed_file_that_a_pattern_wrongly_hides_is_what_it_is():
+    """A workflow under the pattern is harness, a file beside the tests is other code; nothing is raised."""
+    hiding = policy('irrelevant = ["*.md", "*.yml"]')
+    changed = (".github/workflows/truegreen.yml", "tests/llm/notes.md", "notes.md")
+    assert ((".github/workflows/truegreen.yml",), ("tests/llm/notes.md",)) == _split(changed, hiding)

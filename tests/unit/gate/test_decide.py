@@ -281,17 +281,18 @@ def test_the_same_evidence_policy_tip_and_clock_give_the_same_bytes(actors, tmp_
     assert decision_record(one, "1") == decision_record(two, "1")
 
 
-def test_a_configuration_error_that_the_tree_shows_issues_no_decision(tmp_path):
-    """A lane that counts calls a file irrelevant that judges it: exit 2, no word."""
+def test_a_change_that_adds_a_file_which_the_policy_hides_holds(tmp_path):
+    """Base's policy calls it irrelevant, and it lies beside the tests: the change is told, and nothing else stands still."""
     text = SMALL + 'irrelevant = ["*.md"]\n'
     policy = read_policy(text.encode(), kinds=RULES.facts())
     actors = honest_under(setting(policy, "main", "here"), tmp_path / "stage", {"PATH": os.environ["PATH"]})
     files = {**actors.files, "tests/llm/notes.md": "x"}
     head = actors.stage.git.commit(files, (actors.base,), "change")
     facts = msgspec.structs.replace(actors.stage.facts, head_sha=head)
-    with pytest.raises(UsageProblem) as caught:
-        decide_stage(replace(actors.stage, facts=facts), tmp_path / "evidence")
-    assert "irrelevant-hides-ruler" == caught.value.code
+    made = decide_stage(replace(actors.stage, facts=facts), tmp_path / "evidence")
+    assert (Word.HOLD, True) == (made.word, "digests-unknown" in {cause.code for cause in made.causes})
+    told = next(cause for cause in made.causes if cause.code == "digests-unknown")
+    assert '"*.md" calls "tests/llm/notes.md" irrelevant' in told.facts["problem"]
 
 
 class _Broken:

@@ -144,6 +144,21 @@ def test_a_policy_that_contradicts_the_tree_is_a_configuration_error(actors, git
     assert "digests-unknown" == code_of(ground.digests, ground.policy.lanes[1], tree)
 
 
+def test_a_file_that_the_change_alone_adds_is_no_configuration_error(actors, git):
+    """The base branch does not contradict its policy, so the change holds."""
+    ground = ground_of(actors, git, SMALL + 'irrelevant = ["*.md"]\n')
+    tree = git.tree_of(git.commit({**FILES, "tests/llm/notes.md": b"x"}, parents=(git.base,)))
+    assert "digests-unknown" == code_of(ground.digests, lane_of(ground), tree)
+
+
+def test_a_base_that_nobody_can_read_contradicts_nothing(actors, git):
+    """What is wrong there is told elsewhere; the change holds."""
+    ground = ground_of(actors, git, SMALL + 'irrelevant = ["*.md"]\n')
+    ground.tip = git.commit({"README.md": b"no tests"}, branch="main")
+    tree = git.tree_of(git.commit({**FILES, "tests/llm/notes.md": b"x"}, parents=(git.base,)))
+    assert "digests-unknown" == code_of(ground.digests, lane_of(ground), tree)
+
+
 def test_digests_are_made_once(actors, git):
     """However many records name them."""
     ground = ground_of(actors, git)
