@@ -60,8 +60,12 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Every ``retry-after-ms`` as it came."""
     should_retry: str | None = None
     """``x-should-retry`` as it came."""
+    date: str | None = None
+    """``Date`` as it came: the clock by which a ``Retry-After`` that is a date is meant."""
     error_type: str | None = None
     """``type`` or ``code`` of an error object in the body or in the stream."""
+    error_text: str | None = None
+    """Its message, cut, to tell a spent quota from a moment's rush; never written down."""
     took_s: float = 0.0
     """Seconds from leave to end."""
     used_tokens: int | None = None
@@ -75,6 +79,17 @@ class Again(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds to wait before asking; never less than the endpoint told."""
     reason: str
     """Kebab-case class of the signal, such as ``429-told`` or ``server-error``."""
+
+
+class Pressure(msgspec.Struct, frozen=True, kw_only=True):
+    """What the end of one attempt means for everybody who shares its ledger."""
+
+    pause_s: float = 0.0
+    """Seconds from now in which nobody gets leave: the endpoint told a time. 0 for none."""
+    is_overload: bool = False
+    """The endpoint turned the attempt away and told no time: the shared rate is too high."""
+    is_answered: bool = False
+    """The endpoint answered: the shared rate may rise again."""
 
 
 class Final(msgspec.Struct, frozen=True, kw_only=True):
