@@ -38,7 +38,7 @@ def endpoint() -> None:
     help="Also write the line that is printed once it listens.",
 )
 def fake(scenario: Path, port: int, ready_file: Path | None) -> Exit:
-    """Serve OpenAI-compatible chat completions from a scenario and a seed.
+    """Serve OpenAI's and Anthropic's APIs from a scenario and a seed.
 
     Prints one JSON line with its addresses once it listens, and serves until SIGTERM (exit 0) or Ctrl-C.
     The answer to a prompt's n-th sample is the same whatever the order of calls.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake endpoint: an OpenAI-compatible oracle on loopback."""
+"""Model endpoints on loopback: a fake one, which is an oracle, and a real model."""

@@ -20,8 +20,8 @@ from typing import Final
 import h11
 import msgspec
 
-from truegreen.endpoint import reply
-from truegreen.endpoint.chat import ApiError
+from truegreen.endpoint import chat, reply
+from truegreen.endpoint.api import ApiError
 from truegreen.endpoint.reply import Reply, Then
 from truegreen.endpoint.service import Request, Service
 
@@ -156,8 +156,7 @@ class Connection:
 
     async def _send_away(self, status: int, message: str) -> bool:
         self._service.oracle.other()
-        problem = ApiError(status, message, kind="invalid_request_error")
-        await self._play(reply.error(problem, then=Then.CLOSE))
+        await self._play(reply.error(chat, ApiError(status, message), then=Then.CLOSE))
         return False
 
     async def _end(self, *, linger_s: float) -> None:

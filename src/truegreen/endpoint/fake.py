@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake endpoint: an OpenAI-compatible server on loopback whose truth is known.
+"""The fake endpoint: a server of three APIs on loopback whose truth is known.
 
 What it decides: its life. What it leaves: everything that it says, to ``service``.
 

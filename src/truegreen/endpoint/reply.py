@@ -7,7 +7,7 @@ leaves: sending, to ``connection``.
 - A JSON answer has Content-Length; a stream is chunked, one event a chunk.
 - Places of a cut or hang: ``before-head`` sends nothing; ``after-head`` the head; ``midway`` half of the body,
   inside a chunk; ``before-end`` all but the last byte, or a stream whose framing ends properly but which has
-  neither finish reason nor ``[DONE]``.
+  neither finish reason nor end mark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from truegreen.endpoint.chat import DONE, Answer, ApiError, completion, pieces
+from truegreen.endpoint.api import Answer, Api, ApiError, Event
 from truegreen.endpoint.scenario import Fault
 from truegreen.endpoint.wait_header import SECOND_NS, wait_headers
 
@@ -33,6 +33,7 @@ MESSAGES: Final[Mapping[int, tuple[str, str, str | None]]] = {
     404: ("The model does not exist.", "invalid_request_error", "model_not_found"),
     429: ("Rate limit reached.", "requests", "rate_limit_exceeded"),
     503: ("The engine is currently overloaded, please try again later.", "server_error", None),
+    529: ("The endpoint is overloaded.", "server_error", None),
 }
 
 
@@ -77,6 +78,8 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     """What makes it whole."""
     is_stream: bool
     """Whether it is chunked events."""
+    spoiled: bytes = b""
+    """Of a stream, its first event with half of its JSON."""
 
 
 def document(body: Any, *, status: int = 200, headers: Iterable[str] = ()) -> Reply:
@@ -86,32 +89,34 @@ def document(body: Any, *, status: int = 200, headers: Iterable[str] = ()) -> Re
     return Reply(status=status, steps=(Step(wait_s=0, data=head + data),))
 
 
-def error(problem: ApiError, *, headers: Iterable[str] = (), then: Then = Then.KEEP) -> Reply:
-    """An error in OpenAI's form."""
+def error(api: Api, problem: ApiError, *, headers: Iterable[str] = (), then: Then = Then.KEEP) -> Reply:
+    """An error in the form of an API."""
     closing = ["Connection: close"] if then is Then.CLOSE else []
-    made = document(problem.body, status=problem.status, headers=[*headers, *closing])
+    made = document(api.error(problem), status=problem.status, headers=[*headers, *closing])
     return msgspec.structs.replace(made, then=then)
 
 
-def status_fault(fault: Fault, *, headers: Iterable[str]) -> Reply:
+def status_fault(api: Api, fault: Fault, *, headers: Iterable[str]) -> Reply:
     """The error of a fault of kind ``status``."""
+    return error(api, problem_of(fault.status), headers=[*headers, *_told(fault)])
+
+
+def too_many(api: Api, wait: Iterable[str], *, headers: Iterable[str]) -> Reply:
+    """The 429 of an endpoint that has enough to do; ``wait`` are the headers that tell the wait."""
+    return error(api, problem_of(HTTPStatus.TOO_MANY_REQUESTS), headers=[*headers, *wait])
+
+
+def problem_of(status: int) -> ApiError:
+    """The problem that a status tells."""
     message, kind, code = MESSAGES.get(
-        fault.status,
+        status,
         (
             "The server had an error while processing your request.",
-            "server_error" if fault.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error",
+            "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error",
             None,
         ),
     )
-    return error(ApiError(fault.status, message, kind=kind, code=code), headers=[*headers, *_told(fault)])
-
-
-def too_many(wait: Iterable[str], *, headers: Iterable[str]) -> Reply:
-    """The 429 of an endpoint that has enough to do; ``wait`` are the headers that tell the wait."""
-    message, kind, code = MESSAGES[HTTPStatus.TOO_MANY_REQUESTS]
-    return error(
-        ApiError(HTTPStatus.TOO_MANY_REQUESTS, message, kind=kind, code=code), headers=[*headers, *wait]
-    )
+    return ApiError(status, message, kind=kind, code=code)
 
 
 def _told(fault: Fault) -> list[str]:
@@ -124,23 +129,40 @@ def _told(fault: Fault) -> list[str]:
     return said
 
 
-def as_document(answer: Answer, *, headers: Iterable[str]) -> Rendered:
+def as_document(api: Api, answer: Answer, *, headers: Iterable[str]) -> Rendered:
     """A whole answer as JSON."""
-    data = json.dumps(completion(answer), ensure_ascii=False).encode()
+    return _one_document(api.document(answer), headers)
+
+
+def as_stream(
+    api: Api, answer: Answer, *, headers: Iterable[str], piece_chars: int, wants_usage: bool
+) -> Rendered:
+    """A whole answer as events."""
+    made = api.stream(answer, piece_chars=piece_chars, wants_usage=wants_usage)
+    head = _head(200, [*headers, "Content-Type: text/event-stream", "Transfer-Encoding: chunked"])
+    end = b"".join([*map(_event, made.end), LAST_CHUNK])
+    first = made.parts[0]
+    spoiled = msgspec.structs.replace(first, data=first.data[: len(first.data) // 2])
+    return Rendered(
+        head=head, parts=tuple(map(_event, made.parts)), end=end, is_stream=True, spoiled=_event(spoiled)
+    )
+
+
+def _one_document(body: Any, headers: Iterable[str]) -> Rendered:
+    data = json.dumps(body, ensure_ascii=False).encode()
     head = _head(200, [*headers, "Content-Type: application/json", f"Content-Length: {len(data)}"])
     return Rendered(head=head, parts=(data[:-1],), end=data[-1:], is_stream=False)
 
 
-def as_stream(answer: Answer, *, headers: Iterable[str], piece_chars: int, wants_usage: bool) -> Rendered:
-    """A whole answer as events."""
-    events = pieces(answer, piece_chars=piece_chars, wants_usage=wants_usage)
-    kept = (
-        len(events) - 1 - wants_usage
-    )  # the last choice's finish reason, perhaps usage, and [DONE] are the end
-    chunks = [_event(json.dumps(event, ensure_ascii=False)) for event in events]
-    head = _head(200, [*headers, "Content-Type: text/event-stream", "Transfer-Encoding: chunked"])
-    end = b"".join([*chunks[kept:], _event(DONE), LAST_CHUNK])
-    return Rendered(head=head, parts=tuple(chunks[:kept]), end=end, is_stream=True)
+def failed(api: Api, rendered: Rendered, fault: Fault, *, headers: Iterable[str]) -> Rendered:
+    """The answer with an error inside of its status 200: half of a stream and then the error, or only the error."""
+    problem = problem_of(fault.status)
+    if not rendered.is_stream:
+        return _one_document(api.error(problem), headers)
+    kept = rendered.parts[: len(rendered.parts) // 2 + 1]
+    return msgspec.structs.replace(
+        rendered, parts=kept, end=b"".join([_event(api.error_event(problem)), LAST_CHUNK])
+    )
 
 
 def whole(rendered: Rendered, *, wait_s: float, piece_s: float) -> Reply:
@@ -179,7 +201,7 @@ def _malformed(rendered: Rendered, how: str, wait_s: float) -> Reply:
         sent = [rendered.head, rendered.parts[0], NO_CHUNK] if rendered.is_stream else [head, NO_CHUNK]
         return Reply(status=200, steps=_timed(sent, wait_s, 0), then=Then.CLOSE)
     if rendered.is_stream:
-        sent = [rendered.head, _event('{"choices": ['), _event(DONE), LAST_CHUNK]
+        sent = [rendered.head, rendered.spoiled, *rendered.parts[1:], rendered.end]
     else:
         sent = [rendered.head, *rendered.parts, b"]"]  # as long as it should be, and no JSON
     return Reply(status=200, steps=_timed(sent, wait_s, 0))
@@ -193,9 +215,10 @@ def _timed(sent: Sequence[bytes], wait_s: float, piece_s: float) -> tuple[Step, 
     return (first, *(Step(wait_s=piece_s, data=data) for data in sent[2:]))
 
 
-def _event(data: str) -> bytes:
-    event = f"data: {data}\n\n".encode()
-    return b"%x\r\n%s\r\n" % (len(event), event)
+def _event(event: Event) -> bytes:
+    name = f"event: {event.name}\n" if event.name else ""
+    data = f"{name}data: {event.data}\n\n".encode()
+    return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def _head(status: int, headers: Iterable[str]) -> bytes:

@@ -50,7 +50,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """Something that goes wrong instead of an answer, or in the middle of one."""
 
     kind: str
-    """``status``, ``hang``, ``cut`` or ``malformed``."""
+    """``status``, ``hang``, ``cut``, ``malformed`` or ``error-inside``."""
     share: float = 0.0
     """Share of arrivals that it hits, 0 to 1; drawn anew for each arrival of a sample."""
     first: int = 0
@@ -58,7 +58,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     per: str = "sample"
     """What ``first`` counts by: ``sample``, ``prompt`` or ``endpoint``. The latter two depend on the order."""
     status: int = 500
-    """For ``status``: the HTTP status, 400 to 599."""
+    """For ``status``: the HTTP status, 400 to 599. For ``error-inside``: the status whose error it is."""
     retry_after: str | None = None
     """For ``status``: value of ``Retry-After``, as it is."""
     retry_in_s: float | None = None

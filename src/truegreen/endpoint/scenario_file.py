@@ -43,6 +43,7 @@ KEYS_OF_KIND: Final[Mapping[str, frozenset[str]]] = {
     "hang": frozenset({"at"}),
     "cut": frozenset({"at"}),
     "malformed": frozenset({"how"}),
+    "error-inside": frozenset({"status"}),
 }
 ANY_KIND: Final = frozenset({"kind", "share", "first", "per"})
 

@@ -225,7 +225,7 @@ TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
     },
     "rules.faults": {
         "kind": Key(
-            shape=OneOf(values=("status", "hang", "cut", "malformed")),
+            shape=OneOf(values=("status", "hang", "cut", "malformed", "error-inside")),
             meaning="what happens",
             is_required=True,
         ),
@@ -237,7 +237,9 @@ TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
             shape=OneOf(values=("sample", "prompt", "endpoint")),
             meaning="what `first` counts by; `sample` by default, the others depend on the order of arrival",
         ),
-        "status": Key(shape=Whole(least=400, most=599), meaning="of `status`; 500 by default"),
+        "status": Key(
+            shape=Whole(least=400, most=599), meaning="of `status` and `error-inside`; 500 by default"
+        ),
         "retry_after": Key(
             shape=Text(meaning="a value of Retry-After", max_characters=100, rules=(VALUE,)),
             meaning="of `status`: the header's value, as it is",

@@ -19,15 +19,22 @@ from typing import Any, Final
 
 import msgspec
 
-from truegreen.endpoint import chat, reply
+from truegreen.endpoint import chat, messages, reply, responses
 from truegreen.endpoint.allowance import Meter, TooMany
-from truegreen.endpoint.chat import Answer, ApiError, ChatRequest, Said
+from truegreen.endpoint.api import REFUSAL, Answer, Api, ApiError, Said, Wanted, tokens
 from truegreen.endpoint.draw import STORED, Drawn, Outcome, draw, fault_of, prompt_digest, request_id
 from truegreen.endpoint.oracle import Call, Entered, Oracle, shown
-from truegreen.endpoint.reply import Reply
+from truegreen.endpoint.reply import Rendered, Reply
 from truegreen.endpoint.scenario import Fault, Rule, Scenario, rule_for
 from truegreen.endpoint.wait_header import wait_headers
 
+APIS: Final[Mapping[str, Api]] = {
+    "/chat/completions": chat,
+    "/responses": responses,
+    "/messages": messages,
+}
+"""Route below ``/v1`` to the API that is asked there."""
+MESSAGES_HEADER: Final = "anthropic-version"
 SAMPLE: Final = re.compile(r"[A-Za-z0-9._-]{1,80}")
 SAMPLE_PATH: Final = re.compile(r"/s/([^/]*)(/.*)")
 SAMPLE_HEADER: Final = "x-truegreen-sample"
@@ -61,16 +68,19 @@ class Service:
 
     def answer(self, request: Request) -> Reply:
         """The reply to a request."""
+        api: Api = messages if MESSAGES_HEADER in request.headers else chat
         try:
             token, path = _routed(request.path)
-            if path.removeprefix("/v1") == "/chat/completions":
+            route = path.removeprefix("/v1")
+            if route in APIS:
+                api = APIS[route]
                 _allow(request, "POST")
-                return self._chat(request, token)
+                return self._call(api, request, token)
             self.oracle.other()
             _allow(request, "GET")
             return self._other(path)
         except ApiError as problem:
-            return reply.error(problem)
+            return reply.error(api, problem)
 
     def _other(self, path: str) -> Reply:
         if path == "/_oracle":
@@ -82,29 +92,20 @@ class Service:
         name = route.removeprefix("/models/")
         if name != route and name in models:
             return reply.document(chat.model_list([name])["data"][0])
-        raise ApiError(
-            404, f"Unknown request URL: {path[:200]}", kind="invalid_request_error", code="unknown_url"
-        )
+        raise ApiError(404, f"Unknown request URL: {path[:200]}", code="unknown_url")
 
-    def _chat(self, request: Request, token: str | None) -> Reply:
-        asked = chat.read_chat(request.body)
+    def _call(self, api: Api, request: Request, token: str | None) -> Reply:
+        asked = api.read(request.body)
         if self._scenario.models and asked.model not in self._scenario.models:
-            raise ApiError(
-                404,
-                f"The model `{asked.model[:100]}` does not exist.",
-                kind="invalid_request_error",
-                code="model_not_found",
-            )
+            raise ApiError(404, f"The model `{asked.model[:100]}` does not exist.", code="model_not_found")
         rule = rule_for(self._scenario, prompt=asked.prompt, model=asked.model)
         if rule is None:
-            raise ApiError(
-                400, "No rule of the scenario matches.", kind="invalid_request_error", code="no_rule"
-            )
+            raise ApiError(400, "No rule of the scenario matches.", code="no_rule")
         named = _sample(request, token)
         told = _told_retry(request)
         entered = self.oracle.enter(request=_identity(request, named), told_retry=told)
         known = _Known(
-            entered=entered, named=named, told=told, digest=prompt_digest(asked.messages), rule=rule
+            api=api, entered=entered, named=named, told=told, digest=prompt_digest(asked.messages), rule=rule
         )
         refused = self._meter.take()
         if refused is not None:
@@ -122,17 +123,17 @@ class Service:
         digest, number = known.digest, known.entered.number
         made_id = request_id(self._scenario, digest=digest, sample=REFUSED, arrival=number)
         wait = wait_headers(self._scenario.allowance.retry_as, refused.wait_ns)
-        made = reply.too_many(wait, headers=[f"x-request-id: {made_id}"])
+        made = reply.too_many(known.api, wait, headers=[f"{known.api.REQUEST_ID}: {made_id}"])
         self.oracle.reply(number, known.call(status=made.status, refused_by=refused.limit.value))
         return msgspec.structs.replace(made, call=number)
 
-    def _take(self, asked: ChatRequest, known: _Known) -> Reply:
+    def _take(self, asked: Wanted, known: _Known) -> Reply:
         digest, rule = known.digest, known.rule
         sample = known.named or self.oracle.number(digest)
         arrivals = self.oracle.arrive(digest=digest, sample=sample)
         drawn = draw(self._scenario, rule, digest=digest, sample=sample)
         fault = fault_of(self._scenario, rule, digest=digest, sample=sample, arrivals=arrivals)
-        place = _Place(digest=digest, sample=sample, arrival=arrivals["sample"])
+        place = _Place(api=known.api, digest=digest, sample=sample, arrival=arrivals["sample"])
         made = self._reply(asked, rule, place, drawn, fault)
         self.oracle.reply(
             known.entered.number,
@@ -147,38 +148,46 @@ class Service:
         )
         return msgspec.structs.replace(made, call=known.entered.number)
 
-    def _reply(
-        self, asked: ChatRequest, rule: Rule, place: _Place, drawn: Drawn, fault: Fault | None
-    ) -> Reply:
+    def _reply(self, asked: Wanted, rule: Rule, place: _Place, drawn: Drawn, fault: Fault | None) -> Reply:
         stored = rule.response_cache if drawn.is_stored else None
         repeats = stored is not None and stored.repeats_request_id
         fresh_id = request_id(self._scenario, digest=place.digest, sample=place.sample, arrival=place.arrival)
         stored_id = request_id(self._scenario, digest=place.digest, sample=STORED, arrival=0)
-        headers = [f"x-request-id: {stored_id if repeats else fresh_id}"]
+        api = place.api
+        headers = [f"{api.REQUEST_ID}: {stored_id if repeats else fresh_id}"]
         if fault is not None and fault.kind == "status":
-            return reply.status_fault(fault, headers=[f"x-request-id: {fresh_id}"])
+            return reply.status_fault(api, fault, headers=[f"{api.REQUEST_ID}: {fresh_id}"])
         if stored is not None and stored.header:
             headers.append(stored.header)
         answer = Answer(
-            id=f"chatcmpl-{(stored_id if stored else fresh_id)[4:28]}",
+            id=f"{api.ID_PREFIX}{(stored_id if stored else fresh_id)[4:28]}",
             model=rule.served or self._scenario.served or asked.model,
             fingerprint=self._scenario.fingerprint,
             choices=self._choices(asked, rule, place, drawn),
-            prompt_tokens=max(1, chat.tokens(asked.prompt)),
+            prompt_tokens=max(1, tokens(asked.prompt)),
             cached_tokens=drawn.cached_tokens,
         )
-        if asked.is_stream:
-            chars = self._scenario.piece_chars
-            made = reply.as_stream(answer, headers=headers, piece_chars=chars, wants_usage=asked.wants_usage)
-        else:
-            made = reply.as_document(answer, headers=headers)
         wait_s = drawn.latency_s
         piece_s = rule.latency.piece_ms / 1000 if asked.is_stream else 0.0
+        made = self._rendered(asked, place, answer, headers)
+        if fault is not None and fault.kind == "error-inside":
+            made, fault = reply.failed(api, made, fault, headers=headers), None
         if fault is not None:
             return reply.broken(made, fault, wait_s=wait_s, piece_s=piece_s)
         return reply.whole(made, wait_s=wait_s, piece_s=piece_s)
 
-    def _choices(self, asked: ChatRequest, rule: Rule, place: _Place, first: Drawn) -> tuple[Said, ...]:
+    def _rendered(self, asked: Wanted, place: _Place, answer: Answer, headers: list[str]) -> Rendered:
+        if not asked.is_stream:
+            return reply.as_document(place.api, answer, headers=headers)
+        return reply.as_stream(
+            place.api,
+            answer,
+            headers=headers,
+            piece_chars=self._scenario.piece_chars,
+            wants_usage=asked.wants_usage,
+        )
+
+    def _choices(self, asked: Wanted, rule: Rule, place: _Place, first: Drawn) -> tuple[Said, ...]:
         """The sample's own choice, and further ones drawn beside it."""
         others = (
             draw(self._scenario, rule, digest=place.digest, sample=f"{place.sample}/{index}")
@@ -190,6 +199,7 @@ class Service:
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a call stands among all."""
 
+    api: Api
     digest: str
     sample: str
     arrival: int
@@ -198,6 +208,7 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
 class _Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a call before its reply is."""
 
+    api: Api
     entered: Entered
     named: str | None
     told: int | None
@@ -217,6 +228,7 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
             is_stored=False,
             attempt=self.entered.attempt,
             told_retry=self.told,
+            api=self.api.NAME,
         )
         return msgspec.structs.replace(begun, **reply)
 
@@ -235,7 +247,7 @@ def _told_retry(request: Request) -> int | None:
 
 def _said(drawn: Drawn) -> Said:
     if drawn.outcome is Outcome.REFUSAL:
-        return Said(text=None, refusal=chat.REFUSAL, finish="stop")
+        return Said(text=None, refusal=REFUSAL, finish="stop")
     if drawn.outcome is Outcome.LENGTH:
         return Said(text=drawn.text[: len(drawn.text) // 2], refusal=None, finish="length")
     return Said(text=drawn.text, refusal=None, finish="stop")
@@ -252,12 +264,10 @@ def _sample(request: Request, token: str | None) -> str | None:
     if named is None:
         return None
     if not SAMPLE.fullmatch(named):
-        raise ApiError(
-            400, "The sample number has other characters.", kind="invalid_request_error", param="sample"
-        )
+        raise ApiError(400, "The sample number has other characters.", param="sample")
     return named if SAMPLE_HEADER in request.headers else named.rpartition("-")[2]
 
 
 def _allow(request: Request, method: str) -> None:
     if request.method != method:
-        raise ApiError(405, f"Not allowed to {request.method[:20]} here.", kind="invalid_request_error")
+        raise ApiError(405, f"Not allowed to {request.method[:20]} here.")

@@ -30,6 +30,8 @@ STREAM_ENDS: Final = frozenset(
 )
 DONE: Final = "[DONE]"
 REFUSAL_EVENTS: Final = frozenset({"response.refusal.delta", "response.refusal.done"})
+BESIDE_INPUT: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Parts of the prompt that messages count beside ``input_tokens``, not in it."""
 MAX_TEXT: Final = 200
 MAX_CHOICES: Final = 1024
 
@@ -178,8 +180,11 @@ def read_usage(usage: Mapping[str, object]) -> Usage:
     """Tokens out of a ``usage`` object, by OpenAI's or Anthropic's names."""
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     held = {**usage, **(details if isinstance(details, dict) else {})}
+    prompt = _count(usage, "prompt_tokens", "input_tokens")
+    if prompt is not None:
+        prompt += sum(_count(usage, name) or 0 for name in BESIDE_INPUT)
     return Usage(
-        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens"),
+        prompt_tokens=prompt,
         completion_tokens=_count(usage, "completion_tokens", "output_tokens"),
         total_tokens=_count(usage, "total_tokens"),
         cached_tokens=_count(held, "cached_tokens", "cache_read_input_tokens"),

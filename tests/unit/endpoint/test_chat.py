@@ -7,17 +7,8 @@ import pytest
 from openai.types import Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from truegreen.endpoint.chat import (
-    Answer,
-    ApiError,
-    Said,
-    completion,
-    model_list,
-    pieces,
-    read_chat,
-    tokens,
-    usage,
-)
+from truegreen.endpoint.api import Answer, ApiError, Said, tokens
+from truegreen.endpoint.chat import document, error, error_event, model_list, pieces, read, stream, usage
 
 USER = {"role": "user", "content": "hello"}
 ANSWER = Answer(
@@ -35,7 +26,7 @@ ANSWER = Answer(
 
 
 def _read(**changes):
-    return read_chat(json.dumps({"model": "m", "messages": [USER], **changes}).encode())
+    return read(json.dumps({"model": "m", "messages": [USER], **changes}).encode())
 
 
 def test_what_an_answer_depends_on_is_read():
@@ -86,14 +77,14 @@ def test_what_an_answer_depends_on_is_read():
 def test_requests_that_are_none_are_refused(body, param):
     """With status 400 and the parameter's name."""
     with pytest.raises(ApiError) as caught:
-        read_chat(body)
-    error = caught.value.body["error"]
-    assert (400, param, "invalid_request_error") == (caught.value.status, error["param"], error["type"])
+        read(body)
+    told = error(caught.value)["error"]
+    assert (400, param, "invalid_request_error") == (caught.value.status, told["param"], told["type"])
 
 
 def test_documents_have_the_shape_that_the_sdk_reads():
     """Validated by the SDK's own types, which refuse missing fields."""
-    whole = ChatCompletion.model_validate(completion(ANSWER), strict=True)
+    whole = ChatCompletion.model_validate(document(ANSWER), strict=True)
     assert ["stop", "stop", "length"] == [choice.finish_reason for choice in whole.choices]
     assert ["añbañbañb", None, ""] == [choice.message.content for choice in whole.choices]
     assert [None, "no", None] == [choice.message.refusal for choice in whole.choices]
@@ -108,7 +99,7 @@ def test_the_pieces_of_a_stream_make_the_whole(piece_chars, wants_usage):
     """Joined by index they are the document's texts; usage comes once and last, if it was asked for."""
     events = [
         ChatCompletionChunk.model_validate(event)
-        for event in pieces(ANSWER, piece_chars=piece_chars, wants_usage=wants_usage)
+        for event in pieces(ANSWER, piece_chars, wants_usage=wants_usage)
     ]
     texts, refusals, reasons = {}, {}, {}
     for event in events:
@@ -137,4 +128,26 @@ def test_tokens_add_up_and_caching_stays_within_the_prompt():
 def test_an_answer_without_fingerprint_has_none():
     """Absent, as from servers that know none."""
     plain = Answer(id="", model="m", fingerprint=None, choices=(), prompt_tokens=1, cached_tokens=0)
-    assert "system_fingerprint" not in completion(plain)
+    assert "system_fingerprint" not in document(plain)
+
+
+@pytest.mark.parametrize("wants_usage", [False, True])
+def test_without_its_end_a_stream_is_not_whole(wants_usage):
+    """The last finish reason, usage and the mark are missing then; the mark alone is no document."""
+    made = stream(ANSWER, piece_chars=4, wants_usage=wants_usage)
+    assert (2 + wants_usage, "[DONE]") == (len(made.end), made.end[-1].data)
+    reasons = [json.loads(event.data)["choices"][0]["finish_reason"] for event in made.parts]
+    assert ["stop", "stop"] == [reason for reason in reasons if reason]
+    assert {""} == {event.name for event in (*made.parts, *made.end)}
+
+
+def test_an_error_in_a_stream_is_the_error_document():
+    """Without a name, as the SDK looks for it."""
+    problem = ApiError(429, "slow down", kind="requests", code="rate_limit_exceeded")
+    assert ("", error(problem)) == (error_event(problem).name, json.loads(error_event(problem).data))
+    assert {
+        "message": "slow down",
+        "type": "requests",
+        "param": None,
+        "code": "rate_limit_exceeded",
+    } == error(problem)["error"]

@@ -6,8 +6,18 @@ import json
 import h11
 import pytest
 
-from truegreen.endpoint.chat import Answer, Said
-from truegreen.endpoint.reply import Then, as_document, as_stream, broken, status_fault, whole
+from truegreen.endpoint import chat, messages, responses
+from truegreen.endpoint.api import Answer, Said
+from truegreen.endpoint.reply import (
+    Then,
+    as_document,
+    as_stream,
+    broken,
+    failed,
+    problem_of,
+    status_fault,
+    whole,
+)
 from truegreen.endpoint.scenario import Fault
 
 ANSWER = Answer(
@@ -18,8 +28,8 @@ ANSWER = Answer(
     prompt_tokens=3,
     cached_tokens=0,
 )
-DOCUMENT = as_document(ANSWER, headers=["x-request-id: r"])
-STREAM = as_stream(ANSWER, headers=["x-request-id: r"], piece_chars=3, wants_usage=True)
+DOCUMENT = as_document(chat, ANSWER, headers=["x-request-id: r"])
+STREAM = as_stream(chat, ANSWER, headers=["x-request-id: r"], piece_chars=3, wants_usage=True)
 
 
 def _bytes(reply):
@@ -113,7 +123,7 @@ def test_malformed_bodies(rendered):
     status, body, ended = _parsed(_bytes(made["json"]))
     assert (200, True, Then.KEEP) == (status, ended, made["json"].then)
     for text in [body] if rendered is DOCUMENT else [body.split(b"\n")[0].removeprefix(b"data: ")]:
-        with pytest.raises(ValueError, match=r"Expecting"):
+        with pytest.raises(ValueError, match=r"Expecting|Unterminated|Extra"):
             json.loads(text)
     assert (200, False) == _parsed(_bytes(made["framing"]))[::2]
     assert None is _parsed(_bytes(made["not-http"]))[0]
@@ -135,11 +145,34 @@ def test_malformed_bodies(rendered):
 def test_errors_have_openais_form(status, kind, code):
     """Message, type, param and code; the wait as it was written."""
     data = _bytes(
-        status_fault(Fault(kind="status", status=status, retry_after="1.5"), headers=["x-request-id: r"])
+        status_fault(
+            chat, Fault(kind="status", status=status, retry_after="1.5"), headers=["x-request-id: r"]
+        )
     )
     found, body, ended = _parsed(data)
     assert (status, True) == (found, ended)
     assert b"\r\nRetry-After: 1.5\r\n" in data
     error = json.loads(body)["error"]
     assert (kind, code, True) == (error["type"], error["code"], bool(error["message"]))
-    assert b"Retry-After" not in _bytes(status_fault(Fault(kind="status", status=status), headers=[]))
+    assert b"Retry-After" not in _bytes(status_fault(chat, Fault(kind="status", status=status), headers=[]))
+
+
+@pytest.mark.parametrize("api", [chat, responses, messages])
+def test_an_error_inside_a_stream_comes_after_half_of_it(api):
+    """Status 200, proper framing, no end mark; and a document is the error instead of an answer."""
+    made = as_stream(api, ANSWER, headers=[], piece_chars=2, wants_usage=False)
+    reply = whole(failed(api, made, Fault(kind="error-inside", status=529), headers=[]), wait_s=0, piece_s=0)
+    status, body, ended = _parsed(_bytes(reply))
+    assert (200, True) == (status, ended)
+    last = body.decode().rstrip("\n").rpartition("\n\n")[2]
+    assert api.error_event(problem_of(529)).data == last.rpartition("data: ")[2]
+    assert not any(mark in body for mark in (b"[DONE]", b"message_stop", b"response.completed"))
+    assert (
+        b"".join(
+            event.data.encode() for event in api.stream(ANSWER, piece_chars=2, wants_usage=False).parts[:1]
+        )
+        in body
+    )
+    one = as_document(api, ANSWER, headers=[])
+    told = whole(failed(api, one, Fault(kind="error-inside", status=529), headers=[]), wait_s=0, piece_s=0)
+    assert api.error(problem_of(529)) == json.loads(_parsed(_bytes(told))[1])

@@ -155,7 +155,8 @@ def test_warm_prompts_say_so():
         (_request(model="other"), 404, "model_not_found"),
         (_request(prompt="unmatched"), 400, "no_rule"),
         (_request(method="GET"), 405, None),
-        (_request(path="/v1/responses", method="GET"), 404, "unknown_url"),
+        (_request(path="/v1/responses", method="GET"), 405, None),
+        (_request(path="/v1/answers", method="GET"), 404, "unknown_url"),
         (_request(path="/v1/models", method="DELETE"), 405, None),
         (_request(path="/v1/models/none", method="GET"), 404, "unknown_url"),
         (_request(path="/", method="GET"), 404, "unknown_url"),
@@ -173,6 +174,13 @@ def test_errors_are_openais(request_, status, code):
     reply = service.answer(request_)
     assert (status, code) == (reply.status, _json(reply)["error"]["code"])
     assert 0 == service.oracle.counts().calls
+
+
+def test_errors_of_no_route_have_the_form_that_the_client_speaks():
+    """Who names a version of the messages API gets its errors, whatever the path."""
+    asked = Request(method="GET", path="/v1/nothing", headers={"anthropic-version": "2023-06-01"}, body=b"")
+    told = _json(_service().answer(asked))
+    assert ("error", "not_found_error") == (told["type"], told["error"]["type"])
 
 
 def test_models_are_listed():

@@ -97,7 +97,7 @@ def test_a_message_stream_of_the_other_big_vendor():
         facts.finish_reason,
         facts.is_length_stop,
     )
-    assert Usage(prompt_tokens=5, completion_tokens=9, cached_tokens=3) == facts.usage
+    assert Usage(prompt_tokens=8, completion_tokens=9, cached_tokens=3) == facts.usage
     assert _stream(start, {"type": "message_stop"}).end_mark
     assert not _stream(start).end_mark
     refused = _whole({"type": "message", "model": "c-1", "stop_reason": "refusal"})
