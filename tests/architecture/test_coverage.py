@@ -17,6 +17,7 @@ PURE = (
     "forges/github_runs.py",
     "forges/lane_subject.py",
     "limiter/budget.py",
+    "limiter/layers.py",
     "limiter/retry.py",
     "limiter/retry_after.py",
     "limiter/signals.py",

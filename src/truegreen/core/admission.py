@@ -32,6 +32,14 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """The largest number of tokens that the answer may have."""
     wait_s: float | None = None
     """Longest wait for leave; None for the ledger's own."""
+    call: str = ""
+    """Id of the call whose attempt this is; empty where nobody tells calls apart."""
+    spent_s: float = 0.0
+    """Seconds between the call's first asking for leave and this one: what its total deadline is counted by."""
+    request: str = ""
+    """``sha256:`` of the request's body, for the call log; empty where nobody took it."""
+    layer: str = ""
+    """Another retry layer that the request shows (``limiter.layers``); empty for none."""
 
 
 class Leave(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from truegreen.core.admission import Again, Ask, Ended, Final, Leave
+from truegreen.core.admission import Again, Ask, Ended, Final, Leave, Pressure
 from truegreen.core.digest import Sha256
 from truegreen.core.exchange import Exchange
 from truegreen.core.index import RunIndex
@@ -126,6 +126,60 @@ class WirePort(Protocol):
 
     def count(self) -> int:
         """How many requests have arrived, ended or not."""
+        ...
+
+
+class LedgerPort(Protocol):
+    """Who may call now, for threads: rate, calls in flight and tokens of one endpoint."""
+
+    def enter(self, ask: Ask) -> Leave:
+        """Wait for leave. Raises: ReachProblem ``leave-refused`` or ``limiter-unreachable``."""
+        ...
+
+    def give_back(self, leave: Leave, *, used_tokens: int | None, pressure: Pressure) -> None:
+        """The attempt has ended, whatever became of it; ``pressure`` is what its end means for all who share.
+
+        Harmless if done twice. Raises: ReachProblem ``limiter-unreachable``.
+        """
+        ...
+
+
+class AsyncLedgerPort(Protocol):
+    """As ``LedgerPort``, for tasks; a task that is cancelled while it waits gives back what it can."""
+
+    async def enter(self, ask: Ask) -> Leave:
+        """As ``LedgerPort.enter``."""
+        ...
+
+    async def give_back(self, leave: Leave, *, used_tokens: int | None, pressure: Pressure) -> None:
+        """As ``LedgerPort.give_back``."""
+        ...
+
+
+class AnswerReaderPort(Protocol):
+    """Reads one answer while it passes: what it says about itself."""
+
+    def feed(self, piece: bytes) -> None:
+        """The next piece of the body, free of transfer framing, content coding kept."""
+        ...
+
+    def close(self, *, is_whole: bool) -> None:
+        """No more comes; ``is_whole`` says whether the transfer framing was satisfied."""
+        ...
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        """Type and message of an error object in what was read so far."""
+        ...
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the answer said that it is at its end, or cannot be read for it."""
+        ...
+
+    @property
+    def used_tokens(self) -> int | None:
+        """Tokens of prompt and answer as reported so far."""
         ...
 
 
