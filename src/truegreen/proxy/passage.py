@@ -13,6 +13,7 @@ First match decides:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
@@ -56,11 +57,22 @@ _END: Final = {
 class Passage:
     """The state of one exchange while it passes."""
 
-    def __init__(self, *, number: int, head: Head, request: RequestReader, started: float) -> None:
+    def __init__(
+        self,
+        *,
+        number: int,
+        head: Head,
+        request: RequestReader,
+        started: float,
+        on_data: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """``on_data``: as ``ResponseReader`` takes it."""
         self.number = number
         self.head = head
         self.request = request
-        self.response = ResponseReader(method=head.method, closes=head.closes, is_answer=head.asks_a_model)
+        self.response = ResponseReader(
+            method=head.method, closes=head.closes, is_answer=head.asks_a_model, on_data=on_data
+        )
         self.started = started
         self.first_byte: float | None = None
         self.stop = Stop.SHUTDOWN

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,12 +70,32 @@ class Head:
         options = _options(self.headers)
         return b"close" in options or (self.version == b"1.0" and b"keep-alive" not in options)
 
-    def rewritten(self, *, prefix: str, host: str, sample: str | None) -> bytes:
-        """The head that the upstream gets; ``sample`` is the value of ``x-truegreen-sample`` or None."""
-        dropped = HOP_BY_HOP | _options(self.headers) | {b"host"} | ({SAMPLE_HEADER} if sample else set())
+    @property
+    def query(self) -> str:
+        """What follows the target's first ``?``."""
+        return self.target.partition("?")[2]
+
+    @property
+    def end_to_end(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Headers that are not of this connection alone, ``Host`` left out."""
+        dropped = HOP_BY_HOP | _options(self.headers) | {b"host"}
+        return tuple((name, value) for name, value in self.headers if name.lower() not in dropped)
+
+    def first(self, name: bytes) -> bytes | None:
+        """First value of a header by its lower-case name."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+    def rewritten(
+        self, *, prefix: str, host: str, sample: str | None, without: Collection[bytes] = ()
+    ) -> bytes:
+        """The head that the upstream gets; ``sample`` is the value of ``x-truegreen-sample`` or None.
+
+        ``without``: further names, in lower case, that are dropped.
+        """
+        dropped = {*without, *({SAMPLE_HEADER} if sample else ())}
         lines = [b"%s %s HTTP/%s" % (self.method.encode(), (prefix + self.target).encode(), self.version)]
         lines.append(b"Host: " + host.encode())
-        lines += [name + b": " + value for name, value in self.headers if name.lower() not in dropped]
+        lines += [name + b": " + value for name, value in self.end_to_end if name.lower() not in dropped]
         if sample is not None:
             lines.append(SAMPLE_HEADER + b": " + sample.encode())
         if self.closes:
@@ -85,9 +106,13 @@ class Head:
 class RequestReader:
     """Reads one request beside its forwarding: feed raw bytes, get the part that belongs to its body."""
 
-    def __init__(self, *, own_authority: str) -> None:
-        """``own_authority`` is ``host:port`` of the observer: another one in an absolute target is refused."""
+    def __init__(self, *, own_authority: str, max_kept: int = MAX_READ_BODY) -> None:
+        """``own_authority`` is ``host:port`` of the observer: another one in an absolute target is refused.
+
+        ``max_kept``: how many bytes of the body are kept for reading.
+        """
         self._own = own_authority
+        self._max_kept = max_kept
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._sha256 = hashlib.sha256()
         self._body = bytearray()
@@ -101,6 +126,16 @@ class RequestReader:
     def sha256(self) -> str:
         """Digest of the body so far, without framing."""
         return f"sha256:{self._sha256.hexdigest()}"
+
+    @property
+    def body(self) -> bytes:
+        """The body so far, without framing; whole only while ``size`` is within what is kept."""
+        return bytes(self._body)
+
+    @property
+    def awaits_continue(self) -> bool:
+        """Whether the client waits for ``100 Continue`` before it sends its body."""
+        return self._h11.they_are_waiting_for_100_continue
 
     @property
     def model_asked(self) -> str | None:
@@ -182,7 +217,7 @@ class RequestReader:
     def _keep(self, data: bytes) -> None:
         self._sha256.update(data)
         self.size += len(data)
-        if self.size <= MAX_READ_BODY:
+        if self.size <= self._max_kept:
             self._body += data
 
 

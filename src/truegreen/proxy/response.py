@@ -11,6 +11,7 @@ leaves: forwarding (every byte goes on as it came) and the verdict on how it end
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import h11
@@ -26,16 +27,29 @@ REQUEST_IDS: Final = ("x-request-id", "request-id", "apim-request-id", "x-ms-req
 class ResponseReader:
     """Reads one response beside its forwarding."""
 
-    def __init__(self, *, method: str, closes: bool, is_answer: bool) -> None:
-        """``closes``: the client asked for a close afterwards; ``is_answer``: a model was asked."""
+    def __init__(
+        self,
+        *,
+        method: str,
+        closes: bool,
+        is_answer: bool,
+        on_data: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """``closes``: the client asked for a close afterwards; ``is_answer``: a model was asked.
+
+        ``on_data``: gets each stretch of the final answer's body, free of framing, as it came.
+        """
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         headers = [("Host", "observer"), ("Connection", "close" if closes else "keep-alive")]
         self._h11.send(h11.Request(method=method, target="/", headers=headers))
         self._h11.send(h11.EndOfMessage())
         self._is_answer = is_answer
+        self._on_data = on_data
         self._start = b""
         self._headers: tuple[tuple[str, str], ...] = ()
         self.status: int | None = None
+        self.reason = ""
+        self.raw_headers: tuple[tuple[str, str], ...] = ()
         self.body = BodyReader(content_type="", content_encoding="", is_answer=False)
         self.ended = False
         self.malformed = False
@@ -61,6 +75,10 @@ class ResponseReader:
     def cache_marks(self) -> tuple[str, ...]:
         """Marks of a response cache."""
         return marks_in(self._headers)
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Every value of a header, each at most 200 characters."""
+        return tuple(value[:200] for key, value in self._headers if key == name)
 
     def header(self, name: str) -> str | None:
         """First value of a header, at most 200 characters."""
@@ -103,10 +121,17 @@ class ResponseReader:
                     break
         finally:
             if pieces:
-                self.body.feed(b"".join(pieces))
+                piece = b"".join(pieces)
+                self.body.feed(piece)
+                if self._on_data is not None:
+                    self._on_data(piece)
 
     def _read_head(self, response: h11.Response) -> None:
         self.status = response.status_code
+        self.reason = bytes(response.reason).decode("latin-1")
+        self.raw_headers = tuple(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw_items()
+        )
         self._headers = tuple(
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers
         )

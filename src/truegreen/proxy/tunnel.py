@@ -87,7 +87,7 @@ class Tunnel:
             is_stopped = False
         finally:
             self._drop_upstream()
-            await _end(self._client, self._client_out, linger_s=0 if is_stopped else LINGER_LIMIT_S)
+            await end_connection(self._client, self._client_out, linger_s=0 if is_stopped else LINGER_LIMIT_S)
 
     async def _next_request(self) -> tuple[Head, RequestReader, bytes] | None:
         """Head, reader and the body bytes that came with it; None when the connection is over."""
@@ -238,7 +238,9 @@ async def _cancel(
     await asyncio.gather(*live, return_exceptions=True)
 
 
-async def _end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, linger_s: float) -> None:
+async def end_connection(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, linger_s: float
+) -> None:
     """Send what is buffered, then the end of the stream; take what still comes, so that no reset overtakes it."""
     sock = writer.get_extra_info("socket")
     try:

@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from simulators.recordings import MemoryRecordings
+from truegreen.proxy.model_proxy import ModelProxy
+from truegreen.proxy.modes import Mode, Options
 from truegreen.proxy.observer import Observer
 from truegreen.proxy.tunnel import Limits
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from wire_kit import read_response, request
 
 WAIT_S = 10.0
 """Longest wait for anything in these tests; reaching it is a failure, never a measurement."""
@@ -151,6 +156,40 @@ def observe():
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def serve():
+    """Make started proxies that are closed with the test."""
+    made = []
+
+    def make(mode, url, *, options=None, **parts):
+        limits = Limits(connect_s=WAIT_S, exchange_s=WAIT_S)
+        made.append(ModelProxy(mode, url, options=options or Options(limits=limits), **parts).start())
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def record_one(serve, client):
+    """Send one chat request through a recording proxy; its recordings and its tally afterwards."""
+
+    def record(source, sent=None, **options):
+        recordings = MemoryRecordings()
+        limits = Limits(connect_s=WAIT_S, exchange_s=WAIT_S)
+        proxy = serve(
+            Mode.RECORD, source.url, recordings=recordings, options=Options(limits=limits, **options)
+        )
+        conn = client(proxy.port)
+        conn.sendall(sent or request(headers=("Connection: close",)))
+        read_response(conn, until_close=True)
+        proxy.close()
+        return recordings, proxy.tally()
+
+    return record
 
 
 @pytest.fixture

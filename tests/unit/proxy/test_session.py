@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a session red."""
+
+import pytest
+
+from simulators.recordings import MemoryRecordings
+from truegreen.core.errors import EvidenceProblem
+from truegreen.core.recording import Answered, Asked
+from truegreen.proxy.modes import Mode
+from truegreen.proxy.session import Session
+
+ASKED = Asked(method="POST", path="/x", body=b"{}")
+ANSWERED = Answered(status=200)
+
+
+def test_hits_are_green_and_misses_are_red():
+    """The miss stays, whatever became of it."""
+    recordings = MemoryRecordings()
+    session = Session(Mode.REPLAY, recordings)
+    recordings.keep(ASKED, ANSWERED)
+    assert ANSWERED is session.play(ASKED)
+    assert (1, False) == (session.tally().hits, session.tally().is_red)
+    session.play(ASKED)
+    assert (["cassette-exhausted"], True) == (
+        [miss.code for miss in session.tally().misses],
+        session.tally().is_red,
+    )
+
+
+def test_the_canarys_miss_is_none():
+    """The proxy's own test request is not counted."""
+    session = Session(Mode.REPLAY, MemoryRecordings())
+    session.play(ASKED, is_canary=True)
+    assert ((), False) == (session.tally().misses, session.tally().is_red)
+
+
+def test_what_cannot_be_kept_is_red_and_what_is_left_out_is_not():
+    """An answer that is not worth keeping is told, not punished."""
+    session = Session(Mode.RECORD, MemoryRecordings(refuses=EvidenceProblem("not-clean", "a secret")))
+    session.leave_out("status-500")
+    assert ((("status-500", 1),), False) == (session.tally().not_kept, session.tally().is_red)
+    session.keep(ASKED, ANSWERED)
+    assert (0, ["not-clean"], True) == (
+        session.tally().kept,
+        [one.code for one in session.tally().troubles],
+        session.tally().is_red,
+    )
+
+
+def test_a_session_without_recordings_neither_plays_nor_keeps():
+    """The proxy refuses such a mode at its start; this is the second lock."""
+    session = Session(Mode.LIVE, None)
+    with pytest.raises(AssertionError):
+        session.play(ASKED)
+    with pytest.raises(AssertionError):
+        session.keep(ASKED, ANSWERED)
