@@ -31,9 +31,9 @@ ELSEWHERE: dict[str, str] = {
     "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
     "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",
+    "wiring/fake_endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "proxy/canary.py": "tests/unit/proxy/test_model_proxy.py starts proxies that do not hold",
     "proxy/modes.py": "values without code; every test of a proxy names them",
-    "wiring/endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
 }
