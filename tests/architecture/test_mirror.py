@@ -34,6 +34,9 @@ ELSEWHERE: dict[str, str] = {
     "wiring/fake_endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "proxy/canary.py": "tests/unit/proxy/test_model_proxy.py starts proxies that do not hold",
     "proxy/modes.py": "values without code; every test of a proxy names them",
+    "guards/injected/sitecustomize.py": "tests/unit/guards/test_hook.py loads it in interpreters of its own",
+    "guards/outside/canary.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
+    "guards/keeper.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
     "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
 }

@@ -13,8 +13,8 @@ LONG_MODULES: dict[str, str] = {
 """Modules of more than 400 lines, with the reason why they read better whole."""
 LONG_FUNCTIONS: dict[str, str] = {}
 """Functions of more than 60 lines as ``module:function``, with the reason."""
-ENVIRONMENT_READERS = ("wiring/", "pytest_plugin/")
-"""Rooms that may read the environment."""
+ENVIRONMENT_READERS = ("wiring/", "pytest_plugin/", "guards/injected/", "guards/keeper.py")
+"""Rooms that may read the environment, and programs that are started with one of their own."""
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base", "tools", "stuff"}
 FIRST_LINE = "# SPDX-License-Identifier: Apache-2.0"
 
