@@ -37,6 +37,7 @@ ELSEWHERE: dict[str, str] = {
     "guards/injected/sitecustomize.py": "tests/unit/guards/test_hook.py loads it in interpreters of its own",
     "guards/outside/canary.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
     "guards/keeper.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
+    "limiter/state.py": "fields without code; filled by tests/unit/limiter/test_ledger.py",
     "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",
 }
