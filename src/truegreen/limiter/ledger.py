@@ -88,7 +88,7 @@ def look(ledger: Ledger, id: str, now_ns: int) -> Step:  # noqa: A002 - the fiel
     return Step(ledger, Queued(ticket=place.ticket, ahead=index), woken)
 
 
-def beat(ledger: Ledger, id: str, now_ns: int) -> Step:  # noqa: A002
+def beat(ledger: Ledger, id: str, now_ns: int) -> Step:  # noqa: A002 - as above
     """A sign of life of a place in flight. Answers Go, or Gone if the lease has ended."""
     ledger, woken = advance(ledger, now_ns)
     index = places.index_of(ledger.places, id)
@@ -101,7 +101,7 @@ def beat(ledger: Ledger, id: str, now_ns: int) -> Step:  # noqa: A002
 
 def hand_back(
     ledger: Ledger,
-    id: str,  # noqa: A002
+    id: str,  # noqa: A002 - as above
     now_ns: int,
     *,
     used_tokens: int | None = None,
