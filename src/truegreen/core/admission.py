@@ -76,6 +76,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Its message, cut, to tell a spent quota from a moment's rush; never written down."""
     took_s: float = 0.0
     """Seconds from leave to end."""
+    has_passed: bool = False
+    """Whether part of the answer has gone on to the caller: then it cannot be repeated unseen."""
     used_tokens: int | None = None
     """Tokens of prompt and answer as the endpoint reported; None if it did not."""
 

@@ -100,6 +100,7 @@ def row_for(
         quota=is_quota_spent(ended),
         hint=_hint(ended.should_retry),
         repeated=any(signal_of(one) is signal for one in call.earlier),
+        passed=ended.has_passed,
         attempts=_left(len(call.earlier) + 1 < limits.attempts),
         time=_left(call.spent_s + wait_s < limits.total_s),
         budget=_left(call.is_budget_left),
@@ -108,7 +109,13 @@ def row_for(
 
 def decided(signal: Signal, **facts: str | bool) -> Row:
     """The row for a signal; facts that are not given are those of a first attempt of which nothing else is known."""
-    quiet: dict[str, str | bool] = {"told": "none", "quota": False, "hint": "none", "repeated": False}
+    quiet: dict[str, str | bool] = {
+        "told": "none",
+        "quota": False,
+        "hint": "none",
+        "repeated": False,
+        "passed": False,
+    }
     full: dict[str, str | bool] = {"attempts": "left", "time": "left", "budget": "left"}
     return retry_table().decide(**{**quiet, **full, **facts, "signal": signal.value})
 

@@ -56,7 +56,7 @@ class Signal(Enum):
 
 
 _WORDS: Final[dict[Signal, str]] = {
-    Signal.RATE_LIMITED: "rate_limit_error rate_limit_exceeded too_many_requests",
+    Signal.RATE_LIMITED: "rate_limit_error rate_limit_exceeded too_many_requests requests tokens",
     Signal.SERVER_ERROR: """
         overloaded_error overloaded engine_overloaded api_error server_error internal_error internal_server_error
         service_unavailable service_unavailable_error timeout_error bad_gateway vector_store_timeout""",

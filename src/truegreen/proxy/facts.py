@@ -44,6 +44,7 @@ class Facts:
         self.model: str | None = None
         self.system_fingerprint: str | None = None
         self.error_type: str | None = None
+        self.error_text: str | None = None
         self.refused = False
         self.usage = Usage()
         self.ended = False
@@ -172,8 +173,9 @@ class Facts:
         if isinstance(error, dict):
             words = (_text(error.get("type")), _text(error.get("code")))
             self.error_type = next((word for word in words if word and word != "error"), "error")
+            self.error_text = _text(error.get("message"))
         else:
-            self.error_type = _text(error) or "error"
+            self.error_type = self.error_text = _text(error) or "error"
 
 
 def read_usage(usage: Mapping[str, object]) -> Usage:

@@ -58,6 +58,7 @@ def test_nothing_widens_the_closed_classes():
             assert facts["signal"] in ("rate-limited", "server-error", "timed-out", "cut", "not-connected")
             assert ("left", "left", "left") == (facts["attempts"], facts["time"], facts["budget"])
             assert facts["signal"] == "rate-limited" or not facts["repeated"]
+            assert not facts["passed"]
 
 
 def test_a_hint_narrows_and_never_widens():
@@ -177,6 +178,13 @@ def test_a_spent_budget_ends_what_would_be_repeated_and_nothing_else():
     assert Final(reason="budget-spent") == ruled(TOLD, budget=False)
     assert Final(reason="answered") == ruled(ended(200), budget=False)
     assert Final(reason="never-retried") == ruled(ended(400), budget=False)
+
+
+def test_what_the_caller_has_begun_to_read_is_not_repeated():
+    """A stream that is cut in the middle, and one that ends well."""
+    cut = ended(200, End.UPSTREAM_CLOSED, has_passed=True)
+    assert Final(reason="passed-on") == ruled(cut)
+    assert Final(reason="answered") == ruled(ended(200, has_passed=True))
 
 
 def test_an_answer_that_differs_is_never_asked_again():
