@@ -27,7 +27,7 @@ def _bin(folder, *programs, **scripts):
 
 
 def _dev(folder, path, *arguments):
-    for name in ("dev", "requirements/dev.lock", "pyproject.toml"):
+    for name in ("dev", "requirements/dev.lock", "requirements/live.lock", "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(tree.ROOT / name, folder / name)
     ran = subprocess.run(
@@ -119,6 +119,16 @@ def test_the_environment_follows_lock_and_project(tmp_path, machine, file, again
     assert again == _asked(tmp_path)
 
 
+def test_the_live_lane_installs_its_model_once_and_only_it_does(tmp_path, machine):
+    """A quarter of a gigabyte is for who asks for it by name."""
+    _dev(tmp_path, machine, "test")
+    _asked(tmp_path)
+    assert (0, "ran -m pytest --live -q\n") == _dev(tmp_path, machine, "test", "--live", "-q")[:2]
+    assert ["uv pip install --require-hashes --requirement requirements/live.lock"] == _asked(tmp_path)
+    _dev(tmp_path, machine, "test", "-q", "--live")
+    assert [] == _asked(tmp_path)
+
+
 def test_an_environment_that_failed_to_build_is_built_again(tmp_path, machine):
     """No stamp is left by a failure: the next call does not run in half an environment."""
     failing = tmp_path / "bin" / "uv.fails"
@@ -197,24 +207,25 @@ def test_the_readme_names_the_commands_that_run():
     assert (has_demo, True) == ("./dev demo" in readme, "./dev test" in readme)
 
 
-def test_every_requirement_is_locked_with_hashes():
+@pytest.mark.parametrize("name", ["dev", "live"])
+def test_every_requirement_is_locked_with_hashes(name):
     """The lock holds each direct requirement, and each line of it at least one digest."""
-    lock = (tree.ROOT / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    lock = (tree.ROOT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
     pinned = re.findall(
         r"^([a-z0-9._-]+)(?:\[[\w,]+\])?==[^\n]*((?:\n    --hash=sha256:[0-9a-f]{64}[^\n]*)*)",
         lock,
         re.MULTILINE,
     )
-    assert [] == [name for name, digests in pinned if not digests]
+    assert [] == [package for package, digests in pinned if not digests]
     project = tomllib.loads((tree.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     direct = [
-        *project["dependencies"],
-        *(tree.ROOT / "requirements" / "dev.in").read_text(encoding="utf-8").splitlines(),
+        *(project["dependencies"] if name == "dev" else ()),
+        *(tree.ROOT / "requirements" / f"{name}.in").read_text(encoding="utf-8").splitlines(),
     ]
     asked = {
         re.match(r"[\w.-]+", line)[0].lower().replace(".", "-") for line in direct if not line.startswith("#")
     }
-    assert set() == asked - {name.replace(".", "-") for name, _ in pinned}
+    assert set() == asked - {package.replace(".", "-") for package, _ in pinned}
 
 
 @pytest.mark.slow

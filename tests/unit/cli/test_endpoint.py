@@ -92,3 +92,14 @@ def test_a_port_that_is_taken_is_said(run):
     process = run("--port", port)
     _, err = process.communicate(timeout=20)
     assert (3, True) == (process.returncode, "[port-taken]" in err and "--port 0" in err)
+
+
+def test_a_local_model_that_is_none_is_said_before_anything_is_loaded(tmp_path):
+    """Exit 2 for another format, 3 for a file that is not there; one line each."""
+    (tmp_path / "x.gguf").write_bytes(b"PK")
+    for name, code, said in [("x.gguf", 2, "[bad-model]"), ("none.gguf", 3, "[unreadable-model]")]:
+        done = subprocess.run(
+            [sys.executable, "-m", "truegreen", "endpoint", "local", "--model", name],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (code, "", True) == (done.returncode, done.stdout, said in done.stderr)
