@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from truegreen.cassettes import cassette
 from truegreen.core import baseline, decision, index, policy, record, replay_session, subject
 from truegreen.core.digest import Sha256
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LANE_NAME_SHAPE, Key
@@ -111,6 +112,10 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
     (ledger.Components, "components"): {"additionalProperties": {"type": "string"} | ANY_DIGEST},
     (ledger.RuleUsed, "name"): {"enum": list(policy.RULES)},
     (ledger.RuleUsed, "j"): COUNTED,
+    (cassette.Cassette, "schema"): {"const": cassette.SCHEMA},
+    (cassette.Cassette, "responses"): {"minItems": 1},
+    (cassette.StoredAnswer, "recorded_at"): INSTANT,
+    (cassette.StoredAnswer, "status"): {"minimum": 200, "maximum": 599},
     (ledger.LedgerBody, "started_at"): INSTANT,
     (ledger.LedgerBody, "ended"): {"enum": list(ledger.ENDED)},
     (ledger.LedgerBody, "planned"): DISTINCT,
@@ -119,6 +124,7 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
 
 TYPES: Mapping[str, type] = {
     "baseline.v1": baseline.Baseline,
+    "cassette.v1": cassette.Cassette,
     "decision.v1": decision.Decision,
     "record.v1": record.Envelope,
     "removed.v1": baseline.RemovedFile,

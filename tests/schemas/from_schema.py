@@ -36,6 +36,7 @@ KNOWN = {
     "pattern",
     "format",
     "minimum",
+    "maximum",
     "minLength",
     "maxLength",
     "minItems",
@@ -71,7 +72,7 @@ def _of_kind(kind, schema, root):
             return st.booleans()
         case "integer":
             least = schema.get("minimum", -5)
-            return st.integers(least, least + 9)
+            return st.integers(least, min(least + 9, schema.get("maximum", least + 9)))
         case "number":
             return st.floats(0, 1)
         case "string":

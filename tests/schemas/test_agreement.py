@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from truegreen.cassettes.cassette import Cassette
 from truegreen.core.baseline import read_baseline, read_removed
 from truegreen.core.canonical import write_json
 from truegreen.core.decision import Decision
@@ -69,12 +70,17 @@ def _ledger(value):
     msgspec.convert(value, LedgerBody, strict=True)
 
 
+def _cassette(value):
+    msgspec.convert(value, Cassette, strict=True)
+
+
 def _decision(value):
     msgspec.convert(value, Decision, strict=True)
 
 
 KINDS = {"sample-ledger": KindFacts(model_backed=False, built=True)}
 READERS = {
+    "cassette.v1": _cassette,
     "baseline.v1": lambda value: read_baseline(write_json(value)),
     "decision.v1": _decision,
     "policy.v1": lambda value: read_policy(_toml(value), kinds=KINDS),
@@ -88,6 +94,7 @@ READERS = {
 """What reads a value of each schema."""
 
 ONLY_THE_READER = {
+    "cassette.v1": [],
     "baseline.v1": ["are not sorted"],
     "decision.v1": [],
     "policy.v1": [],
@@ -101,6 +108,7 @@ ONLY_THE_READER = {
 """Rules that no schema can say: the words of the reader's refusal."""
 
 ONLY_THE_SCHEMA = {
+    "cassette.v1": "cassette.v1 at ",
     "record.v1": "record.v1 at schema:",  # a kind that nobody knows: the gate has its own words for it
     "decision.v1": "decision.v1 at ",
     "sample-ledger.v1": "sample-ledger.v1 at ",

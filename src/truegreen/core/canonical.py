@@ -51,6 +51,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 DEFAULT = Limits()
 
+
+class Spelled(msgspec.Struct, frozen=True):
+    """A number as its text spells it, for readers to whom ``1``, ``1.0`` and ``1e0`` are three things."""
+
+    text: str
+    """The token: JSON's grammar, any length, any size."""
+
+
 _LONGEST_INTEGER = len(str(-MAX_SAFE_INTEGER))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[]{}'))
@@ -66,10 +74,22 @@ def read_json(data: bytes, limits: Limits = DEFAULT) -> Any:
     Raises: EvidenceProblem ``too-large``, ``empty``, ``byte-order-mark``, ``not-utf8``, ``too-deep``,
     ``duplicate-key`` (contradictory), ``number-out-of-range`` or ``not-json``; nothing else, whatever the bytes.
     """
+    return _read(data, limits, _decoder)
+
+
+def read_spelled(data: bytes, limits: Limits = DEFAULT) -> Any:
+    """As ``read_json``, with every number as ``Spelled`` and so never out of range.
+
+    Raises: EvidenceProblem as ``read_json``, but for ``number-out-of-range``.
+    """
+    return _read(data, limits, _spelling_decoder)
+
+
+def _read(data: bytes, limits: Limits, decoder: json.JSONDecoder) -> Any:
     text = _text(data, limits)
     _check_depth(data, limits)
     try:
-        value = _decoder.decode(text)
+        value = decoder.decode(text)
     except json.JSONDecodeError as err:
         raise EvidenceProblem(
             "not-json", f"not JSON at {_place(text, err.pos)}: {_reason(text, err.pos)}"
@@ -142,6 +162,9 @@ def _constant(name: str) -> NoReturn:
 
 _decoder = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_fraction, parse_constant=_constant
+)
+_spelling_decoder = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=Spelled, parse_float=Spelled, parse_constant=_constant
 )
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 

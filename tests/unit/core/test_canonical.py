@@ -13,7 +13,15 @@ import rfc8785
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from truegreen.core.canonical import MAX_SAFE_INTEGER, Limits, is_canonical, read_json, write_json
+from truegreen.core.canonical import (
+    MAX_SAFE_INTEGER,
+    Limits,
+    Spelled,
+    is_canonical,
+    read_json,
+    read_spelled,
+    write_json,
+)
 from truegreen.core.errors import EvidenceProblem
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "rfc8785"
@@ -481,3 +489,22 @@ def test_two_strict_readers_accept_the_same_texts(text):
     else:
         assert expected == read_json(text.encode(), Limits(max_depth=3))
         assert expected == msgspec.json.decode(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "0.0", "1e2", "100", "12345678901234567890", "1e400", "0.10"])
+def test_numbers_can_be_read_as_they_are_spelled(text):
+    """Nothing is out of range, and no two spellings are one."""
+    assert [Spelled(text), {"a": Spelled(text)}] == read_spelled(f'[{text}, {{"a": {text}}}]'.encode())
+
+
+@given(st.lists(PIECES, max_size=14).map("".join) | VALUES.map(json.dumps))
+def test_the_spelling_reader_is_as_strict(text):
+    """It refuses what the other refuses, but for numbers out of range."""
+    codes = []
+    for reader in (read_json, read_spelled):
+        try:
+            reader(text.encode(), Limits(max_depth=3))
+            codes.append("")
+        except EvidenceProblem as err:
+            codes.append(err.code)
+    assert codes[0] == codes[1] or codes[0] == "number-out-of-range"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recording that comes nearest to a request without one, and where the two part.
+
+What it decides: which recording is nearest and the first JSON path that differs. What it leaves: the sentence about
+it, to ``store``.
+
+- Recordings of the same template come first, then the fewest leaves that differ, then the name.
+- The first path is the first in the order of the asked request: method, host, path, query, headers, stream, template,
+  body.
+- Outlines are kept as numbers a leaf: thousands are compared in milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from truegreen.cassettes.paths import Path, leaves, spelled
+from truegreen.cassettes.plain import plain
+from truegreen.core.canonical import write_json
+
+REDACTED = re.compile(r"\[redacted: [a-z-]+\]")
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded request as it is compared."""
+
+    name: str
+    """File."""
+    template: str | None
+    """Template id."""
+    marks: frozenset[int]
+    """One number a leaf: path and value."""
+
+
+def outline_of(name: str, document: dict[str, Any]) -> Outline:
+    """The outline of a document without volatile places."""
+    template = document.get("template")
+    return Outline(
+        name=name,
+        template=template.get("id") if isinstance(template, dict) else None,
+        marks=frozenset(hash((path, _text(value))) for path, value in leaves(document)),
+    )
+
+
+def nearest_of(document: dict[str, Any], outlines: Iterable[Outline]) -> Outline | None:
+    """The nearest of these outlines, or None if there is none."""
+    asked = outline_of("", document)
+    return min(
+        outlines,
+        key=lambda one: (one.template != asked.template, len(one.marks ^ asked.marks), one.name),
+        default=None,
+    )
+
+
+def first_difference(
+    asked: dict[str, Any], stored: dict[str, Any], redacted: frozenset[str] = frozenset()
+) -> str | None:
+    """The first path at which two documents differ, or None.
+
+    At the paths in ``redacted`` a stored text's marks stand for anything.
+    """
+    ours, theirs = dict(leaves(asked)), dict(leaves(stored))
+    for path, value in ours.items():
+        if path not in theirs or not _same(path, value, theirs[path], redacted):
+            return spelled(path)
+    return next((spelled(path) for path in theirs if path not in ours), None)
+
+
+def _same(path: Path, asked: Any, stored: Any, redacted: frozenset[str]) -> bool:
+    if spelled(path) in redacted and isinstance(asked, str) and isinstance(stored, str):
+        pattern = ".*".join(map(re.escape, REDACTED.split(stored)))
+        return re.fullmatch(pattern, asked, re.DOTALL) is not None
+    return _text(asked) == _text(stored)
+
+
+def _text(value: Any) -> bytes:
+    return write_json(plain(value))
