@@ -25,8 +25,11 @@ CAPS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 BYTES_A_TOKEN: Final = 4
 
 
-def ask_of(whole: Whole, options: Options) -> Ask:
-    """Leave for one attempt of this request."""
+def ask_of(whole: Whole, options: Options, *, call: str, spent_s: float) -> Ask:
+    """Leave for one attempt of this request.
+
+    ``call`` tells calls apart; ``spent_s`` are the seconds since this one first asked for leave.
+    """
     prompt, output = tokens_of(whole.reader.body) if whole.head.asks_a_model else (0, 0)
     return Ask(
         tenant=options.tenant,
@@ -34,7 +37,17 @@ def ask_of(whole: Whole, options: Options) -> Ask:
         holder=options.holder,
         prompt_tokens=prompt,
         output_tokens=output,
+        call=call,
+        spent_s=spent_s,
+        request=whole.reader.sha256,
+        layer=layer_of(whole, options),
     )
+
+
+def layer_of(whole: Whole, options: Options) -> str:
+    """The other retry layer that a request shows; empty for none."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in whole.head.headers}
+    return options.layer_of(headers)
 
 
 def tokens_of(body: bytes) -> tuple[int, int]:

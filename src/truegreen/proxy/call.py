@@ -61,6 +61,8 @@ class Shared:
 
     mode: Mode
     """``live`` or ``record`` here."""
+    name: str
+    """Tells this proxy's calls from another's in a log that they share."""
     upstream: Upstream
     """Where requests go."""
     options: Options
@@ -84,6 +86,8 @@ class Call:
         self._whole, self._shared = whole, shared
         self._uplink, self._out = uplink, out
         self._earlier: tuple[Ended, ...] = ()
+        self._began = shared.clock()
+        self._name = f"{shared.name}-{shared.session.add('calls')}"
 
     async def run(self) -> bool:
         """Answer it; whether the client's connection may carry another request."""
@@ -115,7 +119,13 @@ class Call:
         """Leave to send now. Raises: as ``AdmissionPort.enter``."""
         if self._shared.admission is None:
             return None
-        leave = await self._shared.admission.enter(ask_of(self._whole, self._shared.options))
+        ask = ask_of(
+            self._whole,
+            self._shared.options,
+            call=self._name,
+            spent_s=self._shared.clock() - self._began,
+        )
+        leave = await self._shared.admission.enter(ask)
         self._shared.session.wait(leave.waited_s)
         return leave
 
@@ -289,6 +299,7 @@ def ended_of(exchange: Exchange, response: ResponseReader | None) -> Ended:
         retry_after=response.values("retry-after") if response else (),
         retry_after_ms=response.values("retry-after-ms") if response else (),
         should_retry=response.header("x-should-retry") if response else None,
+        date=response.header("date") if response else None,
         error_type=exchange.error_type,
         took_s=exchange.ended_s - exchange.started_s,
         used_tokens=used,

@@ -67,6 +67,7 @@ class ModelProxy:
         self._origin = self._listener.loop.time()
         self._shared = Shared(
             mode=mode,
+            name=secrets.token_hex(6),
             upstream=parse_upstream(upstream) if isinstance(upstream, str) else upstream,
             options=options,
             session=self._session,

@@ -10,6 +10,7 @@ What it decides: the modes, how recorded chunks are played, limits. What it leav
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -34,6 +35,11 @@ class Pace(Enum):
     """In its recorded pieces, with the pauses between them."""
     ADVERSARIAL = "adversarial"
     """Cut where readers break: inside a character, inside ``data:``, between two line ends."""
+
+
+def sdk_retry(headers: Mapping[str, str]) -> str:
+    """``sdk`` if an SDK says that this request is its own repetition; empty otherwise."""
+    return "sdk" if headers.get("x-stainless-retry-count", "0").strip() not in ("0", "") else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,5 +70,7 @@ class Options:
     """What is called, for the limiter."""
     holder: str = ""
     """Who calls, for people who look at the limiter."""
+    layer_of: Callable[[Mapping[str, str]], str] = sdk_retry
+    """Names the other retry layer that a request's headers (by lower-case name) show; empty for none."""
     forwards_sample: bool = False
     """Whether ``x-truegreen-sample`` goes to the upstream, which only a test endpoint understands."""

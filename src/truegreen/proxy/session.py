@@ -57,8 +57,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that got no leave."""
     waited_s: float
     """Seconds spent waiting for leave, over all requests."""
-    client_retries: int
-    """Requests that an SDK said to be its own repetition (``x-stainless-retry-count``)."""
+    layers: tuple[tuple[str, int], ...]
+    """Other retry layers that requests showed, and in how many."""
     rejected: int
     """What arrived and was no request that can be served."""
 
@@ -77,6 +77,7 @@ class Session:
         self._lock = threading.Lock()
         self._count: Counter[str] = Counter()
         self._not_kept: Counter[str] = Counter()
+        self._layers: Counter[str] = Counter()
         self._misses: list[Miss] = []
         self._troubles: list[Trouble] = []
         self._exchanges: list[Exchange] = []
@@ -105,6 +106,11 @@ class Session:
             self.trouble(problem)
         else:
             self.add("kept")
+
+    def layer(self, name: str) -> None:
+        """A request showed another retry layer."""
+        with self._lock:
+            self._layers[name] += 1
 
     def leave_out(self, reason: str) -> None:
         """An answer is not written for this kebab-case reason."""
@@ -152,6 +158,6 @@ class Session:
                 retries=self._count["retries"],
                 refused_leave=self._count["refused_leave"],
                 waited_s=self._waited_s,
-                client_retries=self._count["client_retries"],
+                layers=tuple(sorted(self._layers.items())),
                 rejected=self._count["rejected"],
             )

@@ -18,6 +18,7 @@ from typing import Final
 from truegreen.core.errors import TruegreenProblem
 from truegreen.core.recording import Miss
 from truegreen.proxy import refusal
+from truegreen.proxy.asks import layer_of
 from truegreen.proxy.call import Call, Shared
 from truegreen.proxy.modes import Mode
 from truegreen.proxy.passage import Passage, Stop
@@ -29,7 +30,6 @@ from truegreen.proxy.whole import RefusedRequestError, Whole, WholeReader
 
 HEALTH: Final = "/_truegreen/health"
 CANARY_HEADER: Final = b"x-truegreen-canary"
-SDK_RETRY_HEADER: Final = b"x-stainless-retry-count"
 LINGER_LIMIT_S: Final = 1.0
 
 
@@ -115,8 +115,8 @@ class Visit:
         is_canary = whole.head.first(CANARY_HEADER) == self._canary
         if not is_canary:
             session.add("requests")
-            if (whole.head.first(SDK_RETRY_HEADER) or b"0").strip() not in (b"0", b""):
-                session.add("client_retries")
+            if layer := layer_of(whole, self._shared.options):
+                session.layer(layer)
         if self._uplink is None:
             return await self._play(whole, is_canary=is_canary)
         return await Call(whole, shared=self._shared, uplink=self._uplink, out=self._out).run()

@@ -2,13 +2,25 @@
 """Attempts: when bytes go on, when an attempt is repeated, and that leave always comes back."""
 
 import asyncio
+import hashlib
 import json
 import socket
 import threading
 import time
 
 import pytest
-from wire_kit import LAST_CHUNK, STREAM_HEAD, answer, chunk, completion, event, piece, read_response, request
+from wire_kit import (
+    CHAT,
+    LAST_CHUNK,
+    STREAM_HEAD,
+    answer,
+    chunk,
+    completion,
+    event,
+    piece,
+    read_response,
+    request,
+)
 
 from simulators.admission import MemoryAdmission
 from simulators.recordings import MemoryRecordings
@@ -102,6 +114,23 @@ def test_a_cut_or_failed_attempt_before_the_first_byte_may_be_repeated(upstream,
     assert answer() == _ask(client, proxy)
     proxy.close()
     assert (3, 2) == (proxy.tally().upstream_calls, proxy.tally().retries)
+
+
+def test_attempts_of_one_call_have_its_name_and_its_time(upstream, serve, client):
+    """The limiter counts a total deadline from the first asking, and knows calls apart by id and body."""
+    answers = [answer(b"{}", status="500 Oops"), answer(), answer()]
+    source = upstream(lambda call: call.send(answers[len(source.calls) - 1]) or True)
+    admission = MemoryAdmission(AGAIN)
+    proxy = serve(Mode.LIVE, source.url, admission=admission)
+    conn = client(proxy.port)
+    for _ in range(2):
+        conn.sendall(request(headers=("x-stainless-retry-count: 1",)))
+        read_response(conn)
+    first, second, third = admission.asks
+    assert (first.call, first.request) == (second.call, second.request)
+    assert (True, True) == (first.call != third.call, first.spent_s < second.spent_s)
+    assert f"sha256:{hashlib.sha256(json.dumps(CHAT).encode()).hexdigest()}" == first.request
+    assert "sdk" == third.layer
 
 
 def test_the_error_that_stands_says_so_to_retry_layers(upstream, serve, client):

@@ -91,7 +91,7 @@ def test_an_sdks_own_repetition_is_counted(serve, client):
         conn.sendall(request(headers=(f"x-stainless-retry-count: {count}",)))
         read_response(conn)
     proxy.close()
-    assert (3, 2) == (proxy.tally().requests, proxy.tally().client_retries)
+    assert (3, (("sdk", 2),)) == (proxy.tally().requests, proxy.tally().layers)
 
 
 EMOJI = 'data: {"choices": [{"index": 0, "delta": {"content": "h\u00e9 \U0001f600"}, "finish_reason": "stop"}]}\n\n'.encode()
