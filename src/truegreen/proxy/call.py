@@ -34,7 +34,7 @@ from truegreen.proxy.refusal import Own
 from truegreen.proxy.request import HOP_BY_HOP, Head, sample_number
 from truegreen.proxy.response import ResponseReader
 from truegreen.proxy.session import Session
-from truegreen.proxy.taken import Taken, reason_against
+from truegreen.proxy.taken import Came, Taken, lacks_end, reason_against
 from truegreen.proxy.uplink import Uplink
 from truegreen.proxy.upstream import READ_BYTES, ConnectError, Upstream
 from truegreen.proxy.whole import Whole
@@ -175,18 +175,25 @@ class Call:
         response, taken, options = attempt.passage.response, attempt.taken, self._shared.options
         if taken is None:
             return
-        reason = reason_against(
-            exchange,
+        came = Came(
+            status=exchange.status,
             is_whole=response.ended or exchange.end_mark,
-            asks_a_model=self._whole.head.asks_a_model,
-            keeps_errors=options.keeps_errors,
+            lacks_end=lacks_end(
+                is_stream=exchange.is_stream,
+                asks_a_model=self._whole.head.asks_a_model,
+                has_mark=exchange.end_mark,
+                unread=exchange.unread,
+            ),
+            error_type=exchange.error_type,
         )
+        reason = reason_against(came, keeps_errors=options.keeps_errors)
         if reason is None and taken.is_too_large:
             reason = "too-large"
         if reason is not None:
             self._shared.session.leave_out(reason)
             return
-        self._shared.keep(self._whole.asked(prefix=self._shared.upstream.prefix), taken.answered(response))
+        answered = taken.answered(status=response.status or 0, headers=response.raw_headers)
+        self._shared.keep(self._whole.asked(prefix=self._shared.upstream.prefix), answered)
 
 
 class _Attempt:

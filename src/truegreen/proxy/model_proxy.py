@@ -27,7 +27,7 @@ from truegreen.core.recording import Answered, Asked
 from truegreen.proxy.call import Shared
 from truegreen.proxy.canary import check_canary
 from truegreen.proxy.listener import Listener
-from truegreen.proxy.modes import Mode, Options
+from truegreen.proxy.modes import Mode, Options, check_recordings
 from truegreen.proxy.request import TOKEN
 from truegreen.proxy.session import Session, Tally
 from truegreen.proxy.upstream import Upstream, parse_upstream
@@ -56,7 +56,7 @@ class ModelProxy:
 
         Raises: UsageProblem ``bad-upstream``, ``recordings-needed`` or ``recordings-not-used``.
         """
-        _check_recordings(mode, recordings)
+        check_recordings(mode, recordings)
         options = options or Options()
         self._mode = mode
         self._session = Session(mode, recordings)
@@ -68,7 +68,7 @@ class ModelProxy:
         self._shared = Shared(
             mode=mode,
             name=secrets.token_hex(6),
-            upstream=parse_upstream(upstream) if isinstance(upstream, str) else upstream,
+            upstream=_upstream(upstream, mode),
             options=options,
             session=self._session,
             admission=admission,
@@ -190,14 +190,7 @@ class ModelProxy:
             await asyncio.wait(set(self._lasting), timeout=LAST_WORDS_S)
 
 
-def _check_recordings(mode: Mode, recordings: RecordingPort | None) -> None:
-    if mode is Mode.LIVE and recordings is not None:
-        raise UsageProblem(
-            "recordings-not-used", "mode live neither reads nor writes recordings, but some are given"
-        )
-    if mode is not Mode.LIVE and recordings is None:
-        raise UsageProblem(
-            "recordings-needed",
-            f"mode {mode.value} needs a place of recordings and got none",
-            hint="give --cassettes DIR",
-        )
+def _upstream(upstream: str | Upstream, mode: Mode) -> Upstream:
+    if isinstance(upstream, Upstream):
+        return upstream
+    return parse_upstream(upstream, needs_tls=mode is not Mode.REPLAY)

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from truegreen.core.errors import UsageProblem
+from truegreen.core.ports import RecordingPort
 from truegreen.proxy.listener import LOOPBACK
 from truegreen.proxy.tunnel import Limits
 
@@ -74,3 +76,20 @@ class Options:
     """Names the other retry layer that a request's headers (by lower-case name) show; empty for none."""
     forwards_sample: bool = False
     """Whether ``x-truegreen-sample`` goes to the upstream, which only a test endpoint understands."""
+
+
+def check_recordings(mode: Mode, recordings: RecordingPort | None) -> None:
+    """Refuse recordings that do nothing, and modes that have none.
+
+    Raises: UsageProblem ``recordings-not-used`` or ``recordings-needed``.
+    """
+    if mode is Mode.LIVE and recordings is not None:
+        raise UsageProblem(
+            "recordings-not-used", "mode live neither reads nor writes recordings, but some are given"
+        )
+    if mode is not Mode.LIVE and recordings is None:
+        raise UsageProblem(
+            "recordings-needed",
+            f"mode {mode.value} needs a place of recordings and got none",
+            hint="give --cassettes DIR",
+        )

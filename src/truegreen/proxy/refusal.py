@@ -17,6 +17,7 @@ platform.openai.com/docs/guides/error-codes; docs.anthropic.com/en/api/errors.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -65,8 +66,12 @@ def refused(reason: str, *, status: int, head: Head | None) -> bytes:
 
 def missed(miss: Miss, *, head: Head) -> bytes:
     """The answer to a request that has no recording."""
-    said = Own(status=MISS_STATUS, code=miss.code, message=miss.message, param=miss.differs_at)
-    return own_answer(said, head=head)
+    return own_answer(own_miss(miss), head=head)
+
+
+def own_miss(miss: Miss) -> Own:
+    """What the answer to a request without a recording says."""
+    return Own(status=MISS_STATUS, code=miss.code, message=miss.message, param=miss.differs_at)
 
 
 def failed(problem: TruegreenProblem, *, head: Head) -> bytes:
@@ -76,7 +81,21 @@ def failed(problem: TruegreenProblem, *, head: Head) -> bytes:
 
 def own_answer(said: Own, *, head: Head | None, closes: bool = False) -> bytes:
     """One whole HTTP answer; ``head`` is of the request, where it could be read."""
-    if head is not None and _is_anthropic(head):
+    is_anthropic = head is not None and asks_anthropic(
+        head.path, {name.decode("latin-1").lower() for name, _ in head.headers}
+    )
+    headers, body = own_parts(said, is_anthropic=is_anthropic)
+    lines = [f"HTTP/1.1 {said.status} {HTTPStatus(said.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    if closes or head is None or head.closes:
+        lines.append("Connection: close")
+    has_body = head is None or head.method != "HEAD"
+    return "\r\n".join([*lines, "", ""]).encode() + (body if has_body else b"")
+
+
+def own_parts(said: Own, *, is_anthropic: bool) -> tuple[tuple[tuple[str, str], ...], bytes]:
+    """Headers and body of one of these answers."""
+    if is_anthropic:
         error: dict[str, object] = {
             "type": "invalid_request_error",
             "message": f"{said.message} [{said.code}]",
@@ -86,18 +105,15 @@ def own_answer(said: Own, *, head: Head | None, closes: bool = False) -> bytes:
         error = {"message": said.message, "type": "truegreen_proxy", "param": said.param, "code": said.code}
         document = {"error": error}
     body = json.dumps(document).encode()
-    lines = [
-        f"HTTP/1.1 {said.status} {HTTPStatus(said.status).phrase}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        "x-should-retry: false",
-        f"{ANSWER_HEADER}: {said.code}",
-    ]
-    if closes or head is None or head.closes:
-        lines.append("Connection: close")
-    has_body = head is None or head.method != "HEAD"
-    return "\r\n".join([*lines, "", ""]).encode() + (body if has_body else b"")
+    headers = (
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("x-should-retry", "false"),
+        (ANSWER_HEADER, said.code),
+    )
+    return headers, body
 
 
-def _is_anthropic(head: Head) -> bool:
-    return head.path.endswith(ANTHROPIC_PATHS) or head.first(b"anthropic-version") is not None
+def asks_anthropic(path: str, names: Collection[str]) -> bool:
+    """Whether a request is one of Anthropic's API; ``names`` of its headers in lower case."""
+    return path.endswith(ANTHROPIC_PATHS) or "anthropic-version" in names

@@ -42,7 +42,7 @@ class Played:
         """Raises: EvidenceProblem ``recording-unsendable`` for headers that are none."""
         has_body = head.method != "HEAD" and answered.status not in NO_BODY
         self._chunks = paced(answered, pace) if has_body else ()
-        self._is_framed = not has_body or _has_true_length(answered)
+        self._is_framed = not has_body or has_true_length(answered)
         self._is_chunked = not self._is_framed and head.version == b"1.1"
         self.closes = head.closes or not (self._is_framed or self._is_chunked)
         self.head = _head(
@@ -80,12 +80,17 @@ def cut(body: bytes, *, is_opaque: bool) -> tuple[bytes, ...]:
     return tuple(body[start:end] for start, end in pairwise(places) if end > start)
 
 
-def _has_true_length(answered: Answered) -> bool:
+def has_true_length(answered: Answered) -> bool:
+    """Whether the recorded ``Content-Length`` is the body's."""
     lengths = {value.strip() for name, value in answered.headers if name.lower() == "content-length"}
     return lengths == {str(len(answered.body))}
 
 
-def _head(answered: Answered, *, is_chunked: bool, keeps_length: bool, closes: bool) -> bytes:
+def sendable_headers(answered: Answered, *, keeps_length: bool) -> tuple[tuple[str, str], ...]:
+    """The recorded headers without those of the recorded connection, with the mark of a replay.
+
+    ``keeps_length``: whether ``Content-Length`` stays. Raises: EvidenceProblem ``recording-unsendable``.
+    """
     for name, value in answered.headers:
         if UNSENDABLE.search(name) or UNSENDABLE.search(value):
             raise EvidenceProblem(
@@ -101,9 +106,13 @@ def _head(answered: Answered, *, is_chunked: bool, keeps_length: bool, closes: b
     }
     dropped = {name.decode() for name in HOP_BY_HOP} | options | {"transfer-encoding", "trailer"}
     dropped |= set() if keeps_length else {"content-length"}
+    kept = tuple((name, value) for name, value in answered.headers if name.lower() not in dropped)
+    return (*kept, (ANSWER_HEADER, "replayed"))
+
+
+def _head(answered: Answered, *, is_chunked: bool, keeps_length: bool, closes: bool) -> bytes:
     lines = [f"HTTP/1.1 {answered.status} {_phrase(answered.status)}"]
-    lines += [f"{name}: {value}" for name, value in answered.headers if name.lower() not in dropped]
-    lines.append(f"{ANSWER_HEADER}: replayed")
+    lines += [f"{name}: {value}" for name, value in sendable_headers(answered, keeps_length=keeps_length)]
     if is_chunked:
         lines.append("Transfer-Encoding: chunked")
     if closes:

@@ -12,13 +12,12 @@ writing, to the recordings.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from truegreen.core.exchange import End, Exchange
 from truegreen.core.recording import Answered, Chunk
 from truegreen.proxy.request import HOP_BY_HOP
-from truegreen.proxy.response import ResponseReader
 
 NOT_KEPT: Final = {name.decode() for name in HOP_BY_HOP} | {"transfer-encoding", "trailer"}
 
@@ -55,32 +54,55 @@ class Taken:
         self._chunks.append(Chunk(after_s=now - (self._last or now), data=data))
         self._last = now
 
-    def answered(self, response: ResponseReader) -> Answered:
-        """The whole answer."""
+    def answered(self, *, status: int, headers: Iterable[tuple[str, str]]) -> Answered:
+        """The whole answer; ``headers`` as they came."""
+        came = tuple(headers)
         options = {
-            option.strip().lower() for value in response.values("connection") for option in value.split(",")
+            option.strip().lower()
+            for name, value in came
+            if name.lower() == "connection"
+            for option in value.split(",")
         }
         dropped = NOT_KEPT | options
         return Answered(
-            status=response.status or 0,
-            headers=tuple(
-                (name, value) for name, value in response.raw_headers if name.lower() not in dropped
-            ),
+            status=status,
+            headers=tuple((name, value) for name, value in came if name.lower() not in dropped),
             chunks=tuple(self._chunks),
             head_after_s=self._head_after_s,
         )
 
 
-def reason_against(
-    exchange: Exchange, *, is_whole: bool, asks_a_model: bool, keeps_errors: bool
-) -> str | None:
-    """Why an answer is not kept, kebab-case; None if it is. ``is_whole``: its framing was satisfied."""
-    if exchange.status is None or not is_whole:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Came:
+    """What came of an answer, as far as its keeping depends on it."""
+
+    status: int | None
+    """Status; None if none came."""
+    is_whole: bool
+    """Whether its framing was satisfied, or its own end mark was seen."""
+    lacks_end: bool
+    """Whether it is a model's event stream without its end mark."""
+    error_type: str | None
+    """Type of an error in it."""
+
+
+def lacks_end(*, is_stream: bool, asks_a_model: bool, has_mark: bool, unread: str | None) -> bool:
+    """Whether an answer is a model's event stream without its end mark.
+
+    A coding that nobody here can read hides the mark, and is no reason against the answer; bytes that are no JSON
+    are the usual sign of a cut.
+    """
+    return is_stream and asks_a_model and not has_mark and not (unread or "").startswith("encoding-")
+
+
+def reason_against(came: Came, *, keeps_errors: bool) -> str | None:
+    """Why an answer is not kept, kebab-case; None if it is."""
+    if came.status is None or not came.is_whole:
         return "cut"
-    if exchange.is_stream and asks_a_model and exchange.end is not End.COMPLETE:
+    if came.lacks_end:
         return "no-end-mark"
     if keeps_errors:
         return None
-    if not 200 <= exchange.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
-        return f"status-{exchange.status}"
-    return "error-in-answer" if exchange.error_type is not None else None
+    if not 200 <= came.status < 300:  # noqa: PLR2004 - RFC 9110, 15.3
+        return f"status-{came.status}"
+    return "error-in-answer" if came.error_type is not None else None

@@ -59,8 +59,10 @@ class Upstream:
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def parse_upstream(url: str, *, tls: ssl.SSLContext | None = None) -> Upstream:
+def parse_upstream(url: str, *, tls: ssl.SSLContext | None = None, needs_tls: bool = True) -> Upstream:
     """The upstream of a base URL such as ``https://api.openai.com/v1``.
+
+    ``needs_tls``: whether a connection will be made, for which https needs trust (130 ms).
 
     Raises: UsageProblem ``bad-upstream``.
     """
@@ -77,7 +79,7 @@ def parse_upstream(url: str, *, tls: ssl.SSLContext | None = None) -> Upstream:
         raise _bad(url, "only scheme, host, port and path are taken")
     if not host or not HOST.fullmatch(host):
         raise _bad(url, "it names no host")
-    tls = (tls or default_tls()) if parts.scheme == "https" else None
+    tls = (tls or default_tls()) if parts.scheme == "https" and needs_tls else None
     return Upstream(
         scheme=parts.scheme,
         host=host,

@@ -29,7 +29,7 @@ def _passed(*steps, limit=1000):
         response.feed(raw)
         if response.status is not None:
             taken.head()
-    return taken, taken.answered(response)
+    return taken, taken.answered(status=response.status, headers=response.raw_headers)
 
 
 HEAD = (
@@ -58,6 +58,8 @@ def test_an_answer_above_the_limit_is_not_held():
 
 
 ENDLESS = answer(piece("x"), content_type="text/event-stream")
+HALF_EVENT = answer(piece("x", finish="stop")[:50], content_type="text/event-stream")
+FOREIGN_CODING = answer(b"\x00", content_type="text/event-stream", headers=("Content-Encoding: unknown",))
 ERROR_EVENT = answer(
     piece("x", finish="stop") + b'event: error\ndata: {"error": {"type": "server_error"}}\n\n',
     content_type="text/event-stream",
@@ -77,6 +79,8 @@ ERROR_EVENT = answer(
         (answer()[:-1], True, (("cut", 1),)),
         (ENDLESS, False, (("no-end-mark", 1),)),
         (ENDLESS, True, (("no-end-mark", 1),)),
+        (HALF_EVENT, False, (("no-end-mark", 1),)),
+        (FOREIGN_CODING, False, ()),
         (ERROR_EVENT, False, (("error-in-answer", 1),)),
         (ERROR_EVENT, True, ()),
     ],
