@@ -103,7 +103,7 @@ class Call:
             except asyncio.CancelledError:
                 exchange = attempt.close(Stop.CLIENT_CLOSED)
                 self._keep(attempt, exchange)  # a client may leave at the end mark of its stream
-                self._shared.spawn(self._hand_back(leave, exchange))
+                self._shared.spawn(self._hand_back(leave, exchange, attempt.passage.response))
                 raise
             exchange = attempt.close(None)
             if attempt.has_passed:
@@ -134,17 +134,18 @@ class Call:
         admission = self._shared.admission
         if leave is None or admission is None:
             return None
-        ended = ended_of(exchange, attempt.passage.response)
+        ended = ended_of(exchange, attempt.passage.response, has_passed=attempt.has_passed)
         said = await asyncio.shield(self._shared.spawn(admission.leave(leave, ended, self._earlier)))
         self._earlier += (ended,)
         return said if isinstance(said, Again) and not attempt.has_passed else None
 
-    async def _hand_back(self, leave: Leave | None, exchange: Exchange) -> None:
+    async def _hand_back(self, leave: Leave | None, exchange: Exchange, response: ResponseReader) -> None:
         if leave is not None and self._shared.admission is not None:
             with suppress(
                 TruegreenProblem
             ):  # the client is gone; an unreachable limiter lets the lease expire
-                await self._shared.admission.leave(leave, ended_of(exchange, None), self._earlier)
+                ended = ended_of(exchange, response, has_passed=True)  # to nobody: it cannot be repeated
+                await self._shared.admission.leave(leave, ended, self._earlier)
 
     async def _settle(self, attempt: _Attempt, exchange: Exchange) -> bool:
         """Send what is held, keep what is to be kept; whether another request may follow."""
@@ -293,8 +294,8 @@ class _Attempt:
             self.taken.data(data)
 
 
-def ended_of(exchange: Exchange, response: ResponseReader | None) -> Ended:
-    """What the admission port hears of an attempt; ``response`` None if nobody reads on."""
+def ended_of(exchange: Exchange, response: ResponseReader, *, has_passed: bool) -> Ended:
+    """What the admission port hears of an attempt; ``has_passed``: whether part of the answer went on."""
     usage = exchange.usage
     parts = (usage.prompt_tokens, usage.completion_tokens)
     used = usage.total_tokens
@@ -303,12 +304,14 @@ def ended_of(exchange: Exchange, response: ResponseReader | None) -> Ended:
     return Ended(
         status=exchange.status,
         end=exchange.end,
-        retry_after=response.values("retry-after") if response else (),
-        retry_after_ms=response.values("retry-after-ms") if response else (),
-        should_retry=response.header("x-should-retry") if response else None,
-        date=response.header("date") if response else None,
+        retry_after=response.values("retry-after"),
+        retry_after_ms=response.values("retry-after-ms"),
+        should_retry=response.header("x-should-retry"),
+        date=response.header("date"),
         error_type=exchange.error_type,
+        error_text=response.body.facts.error_text,
         took_s=exchange.ended_s - exchange.started_s,
+        has_passed=has_passed,
         used_tokens=used,
     )
 
