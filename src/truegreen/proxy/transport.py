@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from truegreen.core.errors import UsageProblem
+from truegreen.core.ports import RecordingPort
 from truegreen.core.recording import Chunk
 from truegreen.proxy.modes import Mode, Options, check_recordings
 from truegreen.proxy.session import Session, Tally
 from truegreen.proxy.unwired import Given, Passing, is_foreign, played, refuse_foreign
 from truegreen.proxy.upstream import parse_upstream
-
-if TYPE_CHECKING:
-    from truegreen.core.ports import RecordingPort
 
 
 class ModelTransport(httpx2.BaseTransport):
