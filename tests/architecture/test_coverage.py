@@ -18,6 +18,8 @@ PURE = (
     "forges/lane_subject.py",
     "limiter/budget.py",
     "limiter/layers.py",
+    "limiter/measure.py",
+    "limiter/measure_page.py",
     "limiter/retry.py",
     "limiter/retry_after.py",
     "limiter/signals.py",

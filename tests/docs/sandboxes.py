@@ -6,6 +6,7 @@ before a block. One that has to be closed afterwards is a context manager that g
 ``SANDBOXES``.
 """
 
+import datetime as dt
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from factories.decisions import several_defects
 from factories.records import record_of
+from truegreen.core.call_log import CallEntry, line_of, microseconds
 from truegreen.endpoint.fake import FakeEndpoint
 from truegreen.endpoint.scenario_file import load_scenario
 
@@ -71,6 +73,32 @@ def sampling(folder: Path) -> dict[str, str]:
     for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "cases"]):
         subprocess.run(["git", "-C", folder, *command], check=True)
     return {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+def calls(folder: Path) -> dict[str, str]:
+    """A week's call log: three runs a day, the jobs of the last two days turned away now and then."""
+    end = dt.datetime(2026, 11, 29, tzinfo=dt.UTC)
+    lines = []
+    for run in range(21):
+        start = end - dt.timedelta(days=7) + dt.timedelta(hours=8 * run)
+        for number in range(12):
+            is_refused = run >= 15 and number == 5
+            entry = CallEntry(
+                ended_us=microseconds(start + dt.timedelta(seconds=4 + 3 * number)),
+                took_s=9.0 if not is_refused else 0.2,
+                waited_s=0.1 * (number % 3),
+                run=f"run-{run:02}",
+                job=f"job-{number % 3}",
+                call=f"{run}-{number}",
+                status=429 if is_refused else 200,
+                end="complete",
+                is_ok=not is_refused,
+                wants_again=is_refused,
+                reason="429-told" if is_refused else "answered",
+            )
+            lines.append(line_of(entry))
+    (folder / "calls.jsonl").write_bytes(b"".join(lines))
+    return empty(folder)
 
 
 def policy(folder: Path) -> dict[str, str]:
@@ -174,6 +202,7 @@ def opened(name: str, folder: Path) -> Iterator[dict[str, str]]:
 
 
 SANDBOXES: dict[str, Callable[[Path], dict[str, str] | AbstractContextManager[dict[str, str]]]] = {
+    "calls": calls,
     "changelog-bot": changelog_bot,
     "empty": empty,
     "checkout": checkout,

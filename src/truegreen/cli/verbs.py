@@ -58,6 +58,7 @@ MODULE_OF_VERB: Final[dict[str, str]] = {
     "endpoint": "truegreen.cli.endpoint:endpoint",
     "gate": "truegreen.cli.gate:gate",
     "ledger": "truegreen.cli.ledger:ledger",
+    "limiter": "truegreen.cli.limiter:limiter",
     "policy": "truegreen.cli.policy:policy",
     "quarantine": "truegreen.cli.quarantine:quarantine",
     "run-index": "truegreen.cli.run_index:run_index",

@@ -12,7 +12,7 @@ them; the numbers, to ``limiter.measure``; retries, to ``limiter.budget``.
   ``awk -F= '{s+=$2}'`` over the lines with ``model_wait_seconds`` adds the seconds waited: the first ``=`` of a line
   stands before that number.
 - A line is read wherever it stands: a CI log may put job, step and time before it. A line without our JSON but with
-  one of the three words is read for what it says.
+  one of the three words is read for what it says, with the first UTC time that stands in it.
 - A line that was cut by a kill is no line. Nothing of a request or an answer but its size and digest is kept.
 """
 
@@ -24,6 +24,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+
+from truegreen.core.errors import EvidenceProblem
+from truegreen.core.instants import instant
 
 SCHEMA: Final = "truegreen/call/v1"
 MOST_BYTES: Final = 4096
@@ -38,6 +41,9 @@ _NAMES: Final = ("run", "job", "resource", "call")
 _BEGIN: Final = '{"said":"'
 _WAITED: Final = re.compile(r"\bmodel_wait_seconds=([0-9]{1,9}(?:\.[0-9]{1,9})?)")
 _STATUS: Final = re.compile(r"\bstatus=([0-9]{3})\b")
+_AT: Final = re.compile(
+    r"\b([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6})[0-9]*)?Z"
+)
 _OK: Final = re.compile(r"\bmodel_call_ok\b")
 
 
@@ -74,6 +80,11 @@ class CallEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Another retry layer that this attempt shows; empty for none."""
     request: str = ""
     """``sha256:`` of the request's body; empty where nobody took it."""
+
+    @property
+    def is_attempt(self) -> bool:
+        """Whether it tells of an attempt, and not only of a wait."""
+        return self.status is not None or bool(self.end)
 
 
 class _Line(CallEntry, frozen=True, kw_only=True, omit_defaults=True):
@@ -112,6 +123,7 @@ def entry_of(line: str) -> CallEntry | None:
     if not (waited or status or is_ok):
         return None
     return CallEntry(
+        ended_us=_time_in(line),
         waited_s=float(waited[1]) if waited else 0.0,
         status=int(status[1]) if status else (200 if is_ok else None),
         is_ok=bool(is_ok),
@@ -150,6 +162,17 @@ def _ours(text: str) -> CallEntry | None:
         return None
     values = {name: getattr(line, name) for name in CallEntry.__struct_fields__}
     return CallEntry(**values)
+
+
+def _time_in(line: str) -> int | None:
+    found = _AT.search(line)
+    if found is None:
+        return None
+    try:
+        second = instant(f"{found[1]}Z")
+    except EvidenceProblem:  # 30 February
+        return None
+    return microseconds(second) + int((found[2] or "").ljust(6, "0"))
 
 
 def _longest(name: str) -> int:

@@ -73,6 +73,9 @@ def test_a_line_is_read_behind_what_a_ci_log_puts_before_it():
         ("model_call_ok", CallEntry(status=200, is_ok=True)),
         ("10:01 status=429 x", CallEntry(status=429)),
         ("model_wait_seconds=1.25", CallEntry(waited_s=1.25)),
+        ("job\t1970-01-01T00:00:01.5Z model_call_ok", CallEntry(ended_us=1_500_000, status=200, is_ok=True)),
+        ("1970-01-01T00:00:00.1234567Z status=429", CallEntry(ended_us=123_456, status=429)),
+        ("1970-02-30T00:00:00Z status=429", CallEntry(status=429)),
         ("model_call_ok status=200 model_wait_seconds=3", CallEntry(status=200, is_ok=True, waited_s=3.0)),
     ],
 )
@@ -106,6 +109,13 @@ def test_the_entries_of_a_log_come_in_its_order():
     """Other lines are passed over."""
     text = "building…\n" + line_of(OK).decode() + "done\n\n" + line_of(TURNED_AWAY).decode()
     assert [OK, TURNED_AWAY] == list(entries_of(text))
+
+
+def test_a_line_that_only_tells_a_wait_is_no_attempt():
+    """The article logs calls and waits on lines of their own."""
+    lines = ("model_call_ok", "status=429", "model_wait_seconds=1")
+    assert [True, True, False] == [entry_of(line).is_attempt for line in lines]
+    assert CallEntry(end="timeout").is_attempt
 
 
 def test_time_is_counted_in_microseconds_of_utc():

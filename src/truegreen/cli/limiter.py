@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb ``limiter``: one rate, in-flight and token limit for all who call an endpoint."""
+
+from __future__ import annotations
+
+import click
+
+from truegreen.cli.limiter_measure import measure
+
+
+@click.group(name="limiter", no_args_is_help=True)
+def limiter() -> None:
+    """One limit for all jobs that call an endpoint, and what it says of them."""
+
+
+limiter.add_command(measure)
