@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from factories.cassettes import answered, asked, recorded
 from factories.decisions import several_defects
 from factories.records import record_of
 from truegreen.core.call_log import CallEntry, line_of, microseconds
@@ -153,6 +154,19 @@ def decision(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
+def recordings(folder: Path) -> dict[str, str]:
+    """A folder with one recording, made by a client that names its template."""
+    body = '{"model": "m", "temperature": 0.0, "messages": [{"role": "user", "content": "What is 2+2?"}]}'
+    headers = [
+        ("authorization", "Bearer of-nobody-1"),
+        ("user-agent", "a client"),
+        ("x-truegreen-template", "sums"),
+        ("x-truegreen-template-version", "4"),
+    ]
+    recorded(folder / "cassettes", (asked(body.encode(), headers=headers), answered("Four.\nOr 4.")))
+    return empty(folder)
+
+
 EXAMPLE = ROOT / "examples" / "changelog-bot"
 OF_A_REPOSITORY_THAT_HAS_A_GATE = (".github", "truegreen.toml", "truegreen.baseline.json")
 MAKES_THINGS_UP = """\
@@ -211,4 +225,5 @@ SANDBOXES: dict[str, Callable[[Path], dict[str, str] | AbstractContextManager[di
     "policy": policy,
     "quarantine": quarantine,
     "decision": decision,
+    "recordings": recordings,
 }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exchanges with a model endpoint, and recordings of them in a folder."""
 
+import gzip
 import json
+import zlib
 
 from truegreen.cassettes.folder import Folder
+from truegreen.cassettes.multipart import Part, joined
 from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.store import Recorder, Store
 from truegreen.core.recording import Answered, Asked, Chunk
@@ -63,3 +66,28 @@ def recorded(path, *exchanges, rules=RULES):
     for one, answer in exchanges:
         store.keep(one, answer)
     return folder(path).names()[0]
+
+
+PARTS = (
+    Part(headers=(("content-disposition", 'form-data; name="b"'),), data=b"text\r\n"),
+    Part(
+        headers=(("content-disposition", 'form-data; name="a"'), ("content-type", "audio/wav")),
+        data=b"\xff\r\n\x00",
+    ),
+)
+TEMPLATE = [("x-truegreen-template", "t"), ("x-truegreen-template-version", "1")]
+REQUESTS = {
+    "nothing": asked(b"", method="GET", path="/v1/models", query="a=1&a=%2F&b&c="),
+    "JSON": asked(
+        b'{"a":[1.0,0.0,0,1e400,-0,0.10,null,"\\u0000\xc3\xa9"],"$x":{}}',
+        headers=[("anthropic-beta", "a"), *TEMPLATE],
+    ),
+    "a form": asked(b"a=1&b=%2B+%26&a=2&c", headers=[("content-type", "application/x-www-form-urlencoded")]),
+    "parts": asked(joined(PARTS, "zzz"), headers=[("content-type", "multipart/form-data; boundary=zzz")]),
+    "bytes": asked(b"\xff\x00", headers=[("content-type", "audio/wav"), TEMPLATE[0]]),
+    "gzip": asked(gzip.compress(b'{"a":1}'), headers=[("content-encoding", "gzip")]),
+    "two codings": asked(
+        zlib.compress(gzip.compress(b"\xff")), headers=[("content-encoding", "gzip, deflate")]
+    ),
+}
+"""A request of every kind."""

@@ -54,6 +54,7 @@ NAMES: Final[tuple[str, ...]] = (
 """Every verb of the design, whether it is built yet or not."""
 
 MODULE_OF_VERB: Final[dict[str, str]] = {
+    "cassette": "truegreen.cli.cassette:cassette",
     "conformance": "truegreen.cli.conformance:conformance",
     "endpoint": "truegreen.cli.endpoint:endpoint",
     "gate": "truegreen.cli.gate:gate",

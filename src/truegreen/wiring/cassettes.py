@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings in a folder, opened to be played or to be written.
+"""Recordings in a folder, opened to be played or to be written, and their keys proved.
 
-What it decides: who may record. What it leaves: everything about recordings, to ``cassettes``.
+What it decides: who may record, and which exit code a proof has. What it leaves: everything about recordings, to
+``cassettes``.
 
 - Recording refuses where ``CI`` is set to anything but an empty text, ``0`` or ``false``: evidence comes from
   committed bytes.
+- A folder without recordings proves nothing: exit 3.
 - All processes of one recording share the instant in ``TRUEGREEN_RECORDING_SINCE``, where it is set.
 """
 
@@ -12,19 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from truegreen.cassettes.cassette_file import read_cassette
 from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.store import Recorder, Store
-from truegreen.core.errors import UsageProblem
+from truegreen.cassettes.verify_key import Proof, prove
+from truegreen.core.errors import EvidenceProblem, TruegreenProblem, UsageProblem
 from truegreen.core.instants import is_instant
+from truegreen.core.outcome import Exit
 from truegreen.core.ports import Clock
 from truegreen.core.quoted import quoted
 from truegreen.wiring.atomic import write_atomic
 
 SINCE: Final = "TRUEGREEN_RECORDING_SINCE"
 """Variable with the instant at which a recording of several processes began."""
+FOLDER: Final = "cassettes"
+"""Where recordings stand if nobody says otherwise."""
 _NOT_SET: Final = frozenset({"", "0", "false"})
 
 
@@ -58,3 +67,64 @@ def recording(
 def is_ci(environment: Mapping[str, str]) -> bool:
     """Whether this process runs in CI."""
     return environment.get("CI", "").strip().lower() not in _NOT_SET
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of proving the keys of a folder."""
+
+    proofs: tuple[Proof, ...]
+    """One for each recording that was read."""
+    problems: tuple[TruegreenProblem, ...]
+    """Why others were not."""
+
+    @property
+    def values(self) -> int:
+        """Values that were changed."""
+        return sum(one.values for one in self.proofs)
+
+    @property
+    def changes(self) -> int:
+        """Changes that were tried."""
+        return sum(one.changes for one in self.proofs)
+
+    @property
+    def exit_code(self) -> Exit:
+        """1 for a key that does not move or a contradiction, 3 for a file that cannot be read, 0 else."""
+        is_contradiction = any(getattr(one, "contradictory", False) for one in self.problems)
+        if is_contradiction or any(one.unmoved for one in self.proofs):
+            return Exit.BLOCK
+        return Exit.HOLD if self.problems else Exit.DONE
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "schema": "truegreen/key-proof/v1",
+            "recordings": [msgspec.to_builtins(one) for one in self.proofs],
+            "problems": [{"code": one.code, "message": one.message} for one in self.problems],
+            "values": self.values,
+            "changes": self.changes,
+        }
+
+
+def verify_keys(folder: Path) -> Verified:
+    """Prove the keys of every recording in a folder.
+
+    Raises: EvidenceProblem ``no-recordings``; ReachProblem ``file-unreadable``.
+    """
+    found = Folder(folder, write_atomic)
+    names = found.names()
+    if not names:
+        raise EvidenceProblem(
+            "no-recordings",
+            f"{quoted(str(folder))} holds no recording, so nothing was proved",
+            hint="truegreen cassette verify-key FOLDER",
+        )
+    proofs: list[Proof] = []
+    problems: list[TruegreenProblem] = []
+    for name in names:
+        try:
+            proofs.append(prove(read_cassette(found.read(name) or b"", name), name))
+        except TruegreenProblem as err:
+            problems.append(err)
+    return Verified(proofs=tuple(proofs), problems=tuple(problems))
