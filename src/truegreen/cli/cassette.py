@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from truegreen.cli import problems
+from truegreen.cli import cassette_upkeep, problems
 from truegreen.core.outcome import Exit
 from truegreen.report.as_json import shown_json
 from truegreen.wiring import cassettes as wiring
@@ -16,6 +16,10 @@ from truegreen.wiring import cassettes as wiring
 @click.group(name="cassette", no_args_is_help=True, subcommand_metavar="VERB ...")
 def cassette() -> None:
     """Recordings of a model endpoint: what stands in them, and whether it can be trusted."""
+
+
+for _verb in cassette_upkeep.VERBS:
+    cassette.add_command(_verb)
 
 
 @cassette.command(name="verify-key")

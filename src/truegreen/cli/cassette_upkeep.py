@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from truegreen.cli.problems import in_one_line
+from truegreen.core.outcome import Exit
+
+FOLDER = click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output."
+)
+
+
+FILE = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+OLD = click.argument("old", type=click.Path(path_type=Path), metavar="OLD")
+NEW = click.argument("new", type=click.Path(path_type=Path), metavar="NEW")
+SESSIONS = click.argument(
+    "sessions", type=click.Path(path_type=Path), metavar="SESSION...", nargs=-1, required=True
+)
+
+
+def _say(lines: Iterable[str], form: str = "text") -> None:
+    for line in lines:
+        click.echo(line if form == "json" else in_one_line(line))
+
+
+@click.command("list")
+@FOLDER
+@FORMAT
+def list_(folder: Path, form: str) -> Exit:
+    """List the recordings in FOLDER: template, model, answers, tokens, date."""
+    from truegreen.wiring.cassette_upkeep import listed  # noqa: PLC0415 - not needed for other verbs
+
+    _say(listed(folder, form), form)
+    return Exit.DONE
+
+
+@click.command("show")
+@FILE
+@FORMAT
+def show(file: Path, form: str) -> Exit:
+    """Show one recording, request above answers, bodies decoded.
+
+    Every text is searched for secrets once more before it is shown.
+    """
+    from truegreen.wiring.cassette_upkeep import shown  # noqa: PLC0415 - not needed for other verbs
+
+    _say(shown(file, form), form)
+    return Exit.DONE
+
+
+@click.command("diff")
+@OLD
+@NEW
+@FORMAT
+def diff(old: Path, new: Path, form: str) -> Exit:
+    """Say where two recordings differ, by JSON path. Exit 1 if they do."""
+    from truegreen.wiring.cassette_upkeep import compared  # noqa: PLC0415 - not needed for other verbs
+
+    lines, is_different = compared(old, new, form)
+    _say(lines, form)
+    return Exit.BLOCK if is_different else Exit.DONE
+
+
+@click.command("stats")
+@FOLDER
+@click.option(
+    "--log", type=click.Path(path_type=Path), metavar="FILE", help="Log of runs. Default: FOLDER.runs.jsonl."
+)
+@FORMAT
+def stats(folder: Path, log: Path | None, form: str) -> Exit:
+    """Count the recordings in FOLDER, and the misses of each week if runs were logged."""
+    from truegreen.wiring.cassette_upkeep import counted  # noqa: PLC0415 - not needed for other verbs
+
+    _say(counted(folder, log, form), form)
+    return Exit.DONE
+
+
+@click.command("log")
+@SESSIONS
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: beside the folder, FOLDER.runs.jsonl.",
+)
+def log_(sessions: tuple[Path, ...], log: Path | None) -> Exit:
+    """Append one replay to the log of runs: hits, misses, unused.
+
+    SESSION is a file that a replay left; give those of all workers and shards of one run. A run that is logged
+    already is not logged again.
+    """
+    from truegreen.wiring.cassette_upkeep import logged  # noqa: PLC0415 - not needed for other verbs
+
+    path, is_new = logged(sessions, log, Path.cwd())
+    _say([f"{path}: {'1 run added' if is_new else 'this run was there already'}"])
+    return Exit.DONE
+
+
+@click.command("prune")
+@FOLDER
+@SESSIONS
+@click.option(
+    "--parts",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Workers and shards that the run had: as many session files are asked.",
+)
+@click.option("--delete", "is_real", is_flag=True, help="Remove them. Without this they are only listed.")
+def prune(folder: Path, sessions: tuple[Path, ...], parts: int, *, is_real: bool) -> Exit:
+    """List the recordings that a complete, green replay did not play.
+
+    Refused (exit 3) after a selection such as -k, an interrupt, a red run, a miss, with a part missing, or if the
+    folder has changed since.
+    """
+    from truegreen.wiring.cassette_upkeep import pruned  # noqa: PLC0415 - not needed for other verbs
+
+    found = pruned(folder, sessions, parts, is_real=is_real)
+    done = "removed" if is_real else "unused, not removed (--delete removes them)"
+    _say([*found, f"{len(found)} recordings {done if found else 'unused'}"])
+    return Exit.DONE
+
+
+VERBS = (list_, show, diff, stats, log_, prune)
+"""To be joined to the group ``cassette``."""

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of ``cassette`` that look after recordings, as people call them."""
+
+import json
+
+import pytest
+
+from factories.cassettes import CHAT, SECRET, answered, asked, folder, recorder
+from factories.sessions import hit, session
+from truegreen.cassettes.cassette_file import read_cassette
+from truegreen.cli.main import run
+from truegreen.core.replay_session import write_session
+
+
+@pytest.fixture
+def cassettes(tmp_path, monkeypatch):
+    """Two recordings below the working folder."""
+    monkeypatch.chdir(tmp_path)
+    store = recorder(tmp_path / "cassettes")
+    for seed in range(2):
+        store.keep(
+            asked(CHAT | {"seed": seed}, headers=(("authorization", f"Bearer {SECRET}"),)),
+            answered(f"is {SECRET}"),
+        )
+    return tmp_path / "cassettes"
+
+
+def test_they_are_listed_shown_compared_and_counted(cassettes, capsys):
+    """Exit 0; 1 for a difference; and never a secret, in neither form."""
+    one, other = folder(cassettes).names()
+    calls = [
+        (["list", "cassettes"], 0),
+        (["show", f"cassettes/{one}"], 0),
+        (["diff", f"cassettes/{one}", f"cassettes/{other}"], 1),
+        (["diff", f"cassettes/{one}", f"cassettes/{one}"], 0),
+        (["stats", "cassettes"], 0),
+    ]
+    for arguments, code in calls:
+        assert code == run(["cassette", *arguments])
+        text = capsys.readouterr()
+        assert code == run(["cassette", *arguments, "--format", "json"])
+        document = capsys.readouterr()
+        json.loads(document.out)
+        assert ("", "", False) == (text.err, document.err, SECRET in text.out + document.out)
+        assert text.out
+
+
+def test_a_hostile_answer_moves_no_cursor(cassettes, capsys):
+    """Escapes and commands of a runner are shown, not obeyed."""
+    recorder(cassettes).keep(asked(CHAT | {"seed": 9}), answered("\x1b[2J\n::error::x\n##[error]x\u202e"))
+    for name in folder(cassettes).names():
+        for form in ("text", "json"):
+            assert 0 == run(["cassette", "show", f"cassettes/{name}", "--format", form])
+            out = capsys.readouterr().out
+            assert not {"\x1b", "\u202e"} & set(out)
+            assert not any(line.startswith("::") or "##[" in line for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", "none"],
+        ["show", "cassettes/none.json"],
+        ["show", "broken.json"],
+        ["stats", "none"],
+        ["log", "broken.json"],
+        ["prune", "cassettes", "broken.json"],
+    ],
+)
+def test_what_cannot_be_read_is_one_line(cassettes, capsys, arguments):
+    """Exit 3."""
+    (cassettes.parent / "broken.json").write_text('{"cut')
+    assert 3 == run(["cassette", *arguments])
+    assert capsys.readouterr().err.count("\n") <= 2
+
+
+def test_runs_are_logged_and_the_unused_are_pruned(cassettes, capsys):
+    """Once; and listed before they are removed."""
+    used, other = folder(cassettes).names()
+    key = read_cassette(folder(cassettes).read(used), used).key
+    (cassettes.parent / "s.json").write_bytes(write_session(session(hits=(hit(used, key),), unused=(other,))))
+    assert [0, 0] == [run(["cassette", "log", "s.json"]) for _ in range(2)]
+    assert ["1 run added", "this run was there already"] == [
+        line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()
+    ]
+    assert 0 == run(["cassette", "prune", "cassettes", "s.json"])
+    assert [
+        other,
+        "1 recordings unused, not removed (--delete removes them)",
+    ] == capsys.readouterr().out.splitlines()
+    assert 3 == run(["cassette", "prune", "cassettes", "s.json", "--parts", "2", "--delete"])
+    assert "[cannot-prune]" in capsys.readouterr().err
+    assert 0 == run(["cassette", "prune", "cassettes", "s.json", "--delete"])
+    assert (used,) == folder(cassettes).names()
