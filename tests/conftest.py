@@ -42,7 +42,8 @@ FOREIGN_NAMES = (
     "FORCE_COLOR",
     "BASH_ENV",
 )
-KEPT = ("GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")  # how .ci/run says whose checkout this is
+# How .ci/run says whose checkout this is, and a server that the tests may use instead of their own.
+KEPT = ("GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "TRUEGREEN_TEST_REDIS_URL")
 OUTSIDE: list[str] = []
 """Addresses off this machine that the running test reached for."""
 

@@ -61,3 +61,12 @@ class ReachProblem(TruegreenProblem):
 def not_in_this_version(what: str, *, hint: str = "truegreen policy show") -> UsageProblem:
     """The error for a key or verb whose behaviour is not built yet: never ignored, never half done."""
     return UsageProblem("not-in-this-version", f"{what} is not in this version of truegreen", hint=hint)
+
+
+def extra_missing(what: str, extra: str, module: str | None) -> UsageProblem:
+    """The error for what needs an optional part of the installation that is not there."""
+    return UsageProblem(
+        "extra-missing",
+        f"{what} needs the module {module}, which comes with truegreen[{extra}]",
+        hint=f"pip install 'truegreen[{extra}]'",
+    )

@@ -21,6 +21,8 @@ from truegreen.limiter import token_trajectory
 from truegreen.limiter.limits import SECOND
 from truegreen.limiter.state import Counts, Ledger, Place
 
+OVERUSE: Final = 10
+"""Token bursts that one call may have used at most: a use that cannot be true must not keep everybody out for days."""
 GRACE_NS: Final = SECOND // 20
 """How late the owner of a slot may look without losing its turn."""
 
@@ -159,6 +161,7 @@ def ended(ledger: Ledger, index: int, used: int | None) -> Ledger:
             was, reserved_tokens=was.reserved_tokens + place.tokens, used_tokens=was.used_tokens + used
         )
         ledger = replace(ledger, counts=counts)
+        used = min(used, OVERUSE * (ledger.limits.token_burst or 0))
     return token_trajectory.settled(ledger, index, used, ledger.limits.token_ns)
 
 
