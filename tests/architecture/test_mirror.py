@@ -36,6 +36,7 @@ ELSEWHERE: dict[str, str] = {
     "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
     "core/event.py": "a shape without rules; filled by the tests of the forges",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",
+    "wiring/serve_proxy.py": "tests/unit/cli/test_proxy.py starts it as a process",
     "proxy/async_transport.py": "tests/unit/proxy/test_transport.py runs both transports",
     "proxy/unwired.py": "tests/unit/proxy/test_transport.py runs both transports",
     "proxy/canary.py": "tests/unit/proxy/test_model_proxy.py starts proxies that do not hold",

@@ -61,6 +61,7 @@ MODULE_OF_VERB: Final[dict[str, str]] = {
     "ledger": "truegreen.cli.ledger:ledger",
     "limiter": "truegreen.cli.limiter:limiter",
     "policy": "truegreen.cli.policy:policy",
+    "proxy": "truegreen.cli.proxy:proxy",
     "quarantine": "truegreen.cli.quarantine:quarantine",
     "run-index": "truegreen.cli.run_index:run_index",
     "sample": "truegreen.cli.sample:sample",

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from truegreen.core.ports import RecordingPort
-from truegreen.core.recording import Chunk
+from truegreen.core.recording import Asked, Chunk, Miss
 from truegreen.proxy.modes import Mode, Options, check_recordings
 from truegreen.proxy.session import Session, Tally
 from truegreen.proxy.transport import check_inner
@@ -66,6 +66,10 @@ class AsyncModelTransport(httpx2.AsyncBaseTransport):
         """Close the transport inside."""
         if self._inner is not None:
             await self._inner.aclose()
+
+    def missed(self) -> tuple[tuple[Asked, Miss], ...]:
+        """Every request that no recording answered, with its miss, in order."""
+        return self._session.missed()
 
     def tally(self) -> Tally:
         """What happened so far."""

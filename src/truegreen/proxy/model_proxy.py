@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import Exchange
 from truegreen.core.ports import AdmissionPort, RecordingPort
-from truegreen.core.recording import Answered, Asked
+from truegreen.core.recording import Answered, Asked, Miss
 from truegreen.proxy.call import Shared
 from truegreen.proxy.canary import check_canary
 from truegreen.proxy.listener import Listener
@@ -150,6 +150,10 @@ class ModelProxy:
     def exchanges(self) -> tuple[Exchange, ...]:
         """Every attempt on the wire, and every replayed answer, that has ended, by id."""
         return self._session.exchanges()
+
+    def missed(self) -> tuple[tuple[Asked, Miss], ...]:
+        """Every request that no recording answered, with its miss, in order."""
+        return self._session.missed()
 
     def tally(self) -> Tally:
         """What happened so far; complete after ``close``."""

@@ -78,7 +78,7 @@ class Session:
         self._count: Counter[str] = Counter()
         self._not_kept: Counter[str] = Counter()
         self._layers: Counter[str] = Counter()
-        self._misses: list[Miss] = []
+        self._missed: list[tuple[Asked, Miss]] = []
         self._troubles: list[Trouble] = []
         self._exchanges: list[Exchange] = []
         self._waited_s = 0.0
@@ -91,7 +91,7 @@ class Session:
         if not is_canary:
             with self._lock:
                 if isinstance(played, Miss):
-                    self._misses.append(played)
+                    self._missed.append((asked, played))
                 else:
                     self._count["hits"] += 1
         return played
@@ -143,6 +143,11 @@ class Session:
         with self._lock:
             return tuple(sorted(self._exchanges, key=lambda one: one.id))
 
+    def missed(self) -> tuple[tuple[Asked, Miss], ...]:
+        """Every request that no recording answered, with its miss, in order."""
+        with self._lock:
+            return tuple(self._missed)
+
     def tally(self) -> Tally:
         """The counts now."""
         with self._lock:
@@ -150,7 +155,7 @@ class Session:
                 mode=self._mode.value,
                 requests=self._count["requests"],
                 hits=self._count["hits"],
-                misses=tuple(self._misses),
+                misses=tuple(miss for _, miss in self._missed),
                 kept=self._count["kept"],
                 not_kept=tuple(sorted(self._not_kept.items())),
                 troubles=tuple(self._troubles),

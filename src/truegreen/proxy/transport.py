@@ -19,7 +19,7 @@ import httpx2
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.ports import RecordingPort
-from truegreen.core.recording import Chunk
+from truegreen.core.recording import Asked, Chunk, Miss
 from truegreen.proxy.modes import Mode, Options, check_recordings
 from truegreen.proxy.session import Session, Tally
 from truegreen.proxy.unwired import Given, Passing, is_foreign, played, refuse_foreign
@@ -75,6 +75,10 @@ class ModelTransport(httpx2.BaseTransport):
         """Close the transport inside."""
         if self._inner is not None:
             self._inner.close()
+
+    def missed(self) -> tuple[tuple[Asked, Miss], ...]:
+        """Every request that no recording answered, with its miss, in order."""
+        return self._session.missed()
 
     def tally(self) -> Tally:
         """What happened so far."""
