@@ -39,6 +39,8 @@ class IgnoredParts(msgspec.Struct, frozen=True, kw_only=True):
     """Places dropped because they hold credentials: ``header authorization``, ``query key``, ``userinfo``."""
     headers: tuple[str, ...]
     """Headers that were sent and that no answer depends on."""
+    number_types: bool
+    """Whether ``1``, ``1.0`` and ``1e0`` count as one number."""
     paths: tuple[IgnoredPath, ...]
     """Declared volatile paths."""
 

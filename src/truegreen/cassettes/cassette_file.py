@@ -27,6 +27,7 @@ from truegreen.cassettes.foreign_yaml import refuse_tags
 from truegreen.cassettes.key import KEY_SCHEMA, LIMITS, SHORT, file_name, key_of_document
 from truegreen.cassettes.plain import pieces, plain, value_of
 from truegreen.cassettes.request import BODY_LIMITS, media_type, text_of, without_content
+from truegreen.cassettes.rules import KeyRules
 from truegreen.core.canonical import read_json, read_spelled, write_json
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem
@@ -94,9 +95,14 @@ def stored_document(cassette: Cassette) -> dict[str, Any]:
     return {name: document[name] for name in cassette.request.__struct_fields__}
 
 
-def volatile_of(cassette: Cassette) -> tuple[str, ...]:
-    """The declared volatile paths that the cassette was keyed without."""
-    return tuple(one.path for one in cassette.about.ignored.paths)
+def rules_of(cassette: Cassette) -> KeyRules:
+    """The rules by which the cassette says that it was keyed."""
+    ignored = cassette.about.ignored
+    return KeyRules(
+        host=cassette.request.host,
+        volatile=tuple(one.path for one in ignored.paths),
+        ignores_number_types=ignored.number_types,
+    )
 
 
 def answer_of(stored: StoredAnswer) -> Answered:
@@ -188,7 +194,7 @@ def _check_key(cassette: Cassette, name: str) -> None:
     _check_content(document, name)
     if cassette.about.redactions:
         return
-    if key_of_document(without_content(document), volatile_of(cassette)) != cassette.key:
+    if key_of_document(without_content(document), rules_of(cassette)) != cassette.key:
         raise _problem("cassette-wrong-key", name, "its key is not that of the request that it holds")
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from truegreen.cassettes.plain import plain
 from truegreen.cassettes.request import document, read_request
-from truegreen.cassettes.rules import KeyRules, without_volatile
+from truegreen.cassettes.rules import KeyRules, keyed
 from truegreen.core.canonical import Limits, write_json
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.recording import Asked
@@ -33,18 +33,17 @@ def key_of(asked: Asked, rules: KeyRules) -> Sha256:
 
     Raises: EvidenceProblem as ``read_request``.
     """
-    return key_of_document(document(read_request(asked, rules).request), rules.volatile)
+    return key_of_document(document(read_request(asked, rules).request), rules)
 
 
-def keyed_bytes(content: dict[str, Any], volatile: tuple[str, ...]) -> bytes:
+def keyed_bytes(content: dict[str, Any], rules: KeyRules) -> bytes:
     """The bytes that are digested."""
-    kept, _ = without_volatile(content, volatile)
-    return write_json({"schema": KEY_SCHEMA, **plain(kept)}, LIMITS)
+    return write_json({"schema": KEY_SCHEMA, **plain(keyed(content, rules))}, LIMITS)
 
 
-def key_of_document(content: dict[str, Any], volatile: tuple[str, ...]) -> Sha256:
+def key_of_document(content: dict[str, Any], rules: KeyRules) -> Sha256:
     """The key of a document that ``request.document`` gave."""
-    return sha256_of(keyed_bytes(content, volatile))
+    return sha256_of(keyed_bytes(content, rules))
 
 
 def file_name(key: str, digits: int = SHORT) -> str:

@@ -66,7 +66,8 @@ def first_difference(
     ours, theirs = dict(leaves(asked)), dict(leaves(stored))
     for path, value in ours.items():
         if path not in theirs or not _same(path, value, theirs[path], redacted):
-            return spelled(path)
+            below = (one for one in theirs if one[: len(path)] == path) if value in ({}, []) else ()
+            return spelled(next(iter(below), path))
     return next((spelled(path) for path in theirs if path not in ours), None)
 
 

@@ -73,6 +73,25 @@ def value_of(form: Any) -> Any:
     raise _no_form(repr(type(form)))
 
 
+def by_value(value: Any) -> Any:
+    """The value with every number that is whole as its integer: ``1``, ``1.0`` and ``1e0`` become one, as ``-0`` and 0.
+
+    For endpoints whose clients write one number in several ways; whoever asks for it gives up the difference.
+    """
+    match value:
+        case Spelled() if len(value.text) <= LONGEST_NORMALISED:
+            sign, digits, exponent = decimal_of(value.text)
+            if not digits:
+                return Spelled("0")
+            is_written_out = 0 <= exponent <= LONGEST_NORMALISED
+            return Spelled(f"{sign}{digits}{'0' * exponent}") if is_written_out else value
+        case dict():
+            return {name: by_value(item) for name, item in value.items()}
+        case list():
+            return [by_value(item) for item in value]
+    return value
+
+
 def pieces(text: str) -> Iterator[str]:
     """The text in pieces that end after a line end, after a space, or where they are full."""
     for line in _LINE.findall(text):

@@ -7,6 +7,7 @@ to the policy.
 - A volatile path lies in the body, the query or the headers. It is removed before keying, whether it is there or
   not; an element of a list leaves a mark, so that its neighbours keep their places.
 - What was removed is counted and printed in the cassette.
+- The type of a number counts, unless the rules say that it does not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from truegreen.cassettes.paths import Path, Step, matches, pattern_of
 from truegreen.cassettes.places import Places, places
-from truegreen.cassettes.plain import Ignored
+from truegreen.cassettes.plain import Ignored, by_value
 from truegreen.core.errors import UsageProblem
 from truegreen.core.quoted import quoted
 
@@ -34,6 +35,8 @@ class KeyRules(msgspec.Struct, frozen=True, kw_only=True):
     """Named places."""
     volatile: tuple[str, ...] = ()
     """Declared volatile paths, as ``paths`` spells them."""
+    ignores_number_types: bool = False
+    """Whether ``1``, ``1.0`` and ``1e0`` are one number, as for RFC 8785; printed in each cassette."""
 
 
 def check_rules(rules: KeyRules) -> KeyRules:
@@ -49,6 +52,12 @@ def check_rules(rules: KeyRules) -> KeyRules:
                 "bad-json-path", f"{quoted(text)} may not be volatile: a path below {asked} is asked"
             )
     return rules
+
+
+def keyed(document: dict[str, Any], rules: KeyRules) -> dict[str, Any]:
+    """The document as it is keyed and compared under these rules."""
+    kept, _ = without_volatile(document, rules.volatile)
+    return {**kept, "body": by_value(kept["body"])} if rules.ignores_number_types else kept
 
 
 def without_volatile(

@@ -36,6 +36,7 @@ from truegreen.cassettes.cassette_file import (
     FULL,
     answer_of,
     read_cassette,
+    rules_of,
     sealed,
     stored_document,
     view_of,
@@ -56,7 +57,7 @@ from truegreen.cassettes.request import (
     references,
     without_content,
 )
-from truegreen.cassettes.rules import KeyRules, check_rules, without_volatile
+from truegreen.cassettes.rules import KeyRules, check_rules, keyed, without_volatile
 from truegreen.cassettes.scrub import check_written, clean_answer, clean_document, needles_of
 from truegreen.core.canonical import write_json
 from truegreen.core.digest import Sha256
@@ -102,7 +103,7 @@ class Store:
         except EvidenceProblem as err:
             return Miss(code=err.code, message=err.message, key="")
         content = document(read.request)
-        key = key_of_document(content, self._rules.volatile)
+        key = key_of_document(content, self._rules)
         try:
             found = self._found(key)
         except TruegreenProblem as err:
@@ -160,15 +161,9 @@ class Store:
     def _next(
         self, key: str, name: str, cassette: Cassette, request: Request, content: dict[str, Any]
     ) -> Answered | Miss:
-        if cassette.about.redactions:
-            differs = _difference(content, cassette, self._rules.volatile)
-            if differs is not None:
-                message = (
-                    f"the recording {name} has the key of this request and holds another one, from {differs}"
-                )
-                return Miss(
-                    code="cassette-wrong-key", message=message, key=key, nearest=name, differs_at=differs
-                )
+        refused = self._refused(key, name, cassette, content)
+        if refused is not None:
+            return refused
         with self._guard:
             number = self._played.get(key, 0)
             if number < len(cassette.responses):
@@ -182,10 +177,28 @@ class Store:
             nearest=name,
         )
 
+    def _refused(self, key: str, name: str, cassette: Cassette, content: dict[str, Any]) -> Miss | None:
+        """Compare the stored request with the asked one, where the key alone does not do it."""
+        ruled = rules_of(cassette)
+        is_ruled_alike = set(ruled.volatile) == set(self._rules.volatile) and (
+            ruled.ignores_number_types == self._rules.ignores_number_types
+        )
+        if is_ruled_alike and not cassette.about.redactions:
+            return None
+        differs = _difference(content, cassette, self._rules)
+        if differs is None:
+            return None
+        code = "cassette-wrong-key" if is_ruled_alike else "cassette-other-rules"
+        message = (
+            f"the recording {name} has the key of this request and holds another one, from {differs}"
+            if is_ruled_alike
+            else f"the recording {name} was keyed without {differs}, which counts now"
+        )
+        return Miss(code=code, message=message, key=key, nearest=name, differs_at=differs)
+
     def _missing(self, key: str, request: Request, content: dict[str, Any]) -> Miss:
         outlines = self._index()
-        kept, _ = without_volatile(content, self._rules.volatile)
-        nearest = nearest_of(kept, outlines.values())
+        nearest = nearest_of(keyed(content, self._rules), outlines.values())
         differs = self._differs(nearest.name, content) if nearest else None
         told = [f"no recording answers {_called(request)}"]
         if nearest:
@@ -218,12 +231,11 @@ class Store:
             self._unread += 1
 
     def _outline(self, name: str, cassette: Cassette) -> Outline:
-        content, _ = without_volatile(without_content(stored_document(cassette)), self._rules.volatile)
-        return outline_of(name, content)
+        return outline_of(name, keyed(without_content(stored_document(cassette)), self._rules))
 
     def _differs(self, name: str, content: dict[str, Any]) -> str | None:
         data = self._folder.read(name)
-        return _difference(content, read_cassette(data, name), self._rules.volatile) if data else None
+        return _difference(content, read_cassette(data, name), self._rules) if data else None
 
     def _made(self, read: Read, answered: Answered, needles: Needles, now: str) -> Cassette:
         content = document(read.request)
@@ -233,11 +245,12 @@ class Store:
         return Cassette(
             schema=SCHEMA,
             digest=Sha256(""),
-            key=key_of_document(content, self._rules.volatile),
+            key=key_of_document(content, self._rules),
             about=About(
                 ignored=IgnoredParts(
                     credentials=read.credentials,
                     headers=read.ignored_headers,
+                    number_types=self._rules.ignores_number_types,
                     paths=tuple(IgnoredPath(count=count, path=path) for path, count in counts.items()),
                 ),
                 key_schema=KEY_SCHEMA,
@@ -295,10 +308,10 @@ def _stored_answer(answered: Answered, needles: Needles, rules: KeyRules, now: s
     )
 
 
-def _difference(content: dict[str, Any], cassette: Cassette, volatile: tuple[str, ...]) -> str | None:
-    asked, _ = without_volatile(content, volatile)
-    stored, _ = without_volatile(without_content(stored_document(cassette)), volatile)
-    return first_difference(asked, stored, frozenset(one.at for one in cassette.about.redactions))
+def _difference(content: dict[str, Any], cassette: Cassette, rules: KeyRules) -> str | None:
+    stored = without_content(stored_document(cassette))
+    redacted = frozenset(one.at for one in cassette.about.redactions)
+    return first_difference(keyed(content, rules), keyed(stored, rules), redacted)
 
 
 def _log_line(old: Cassette, made: Cassette, now: str) -> bytes:

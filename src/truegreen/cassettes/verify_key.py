@@ -6,7 +6,8 @@ What it decides: which changes are tried, and what a key that does not move mean
 
 - The stored request is rebuilt as it went over the wire, and keyed by the same function as any request: it must have
   the key of the file (where no secret was taken out), and every change of it another one.
-- A value may stay without effect only where the cassette itself declares its path as volatile; these are counted.
+- A value may stay without effect only where the cassette itself declares its path as volatile, or the type of numbers
+  as ignored; these are counted.
 - Tried are: another value of the same type, every other JSON type, a missing value, a further value in every list and
   object; for bytes other bytes at both ends and in the middle, fewer and more; for query, headers, template, method,
   path and alias another value and none.
@@ -22,11 +23,11 @@ from typing import Any, Final
 import msgspec
 
 from truegreen.cassettes.cassette import Cassette
-from truegreen.cassettes.cassette_file import stored_document, volatile_of
+from truegreen.cassettes.cassette_file import rules_of, stored_document
 from truegreen.cassettes.key import key_of
 from truegreen.cassettes.paths import Path, leaves, matches, pattern_of, spelled
 from truegreen.cassettes.places import places
-from truegreen.cassettes.plain import plain
+from truegreen.cassettes.plain import by_value, plain
 from truegreen.cassettes.rebuilt import rebuilt
 from truegreen.cassettes.rules import KeyRules
 from truegreen.core.canonical import Spelled, write_json
@@ -88,7 +89,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     changes: int
     """Changes that were tried."""
     declared: tuple[str, ...]
-    """Paths of values that are declared volatile."""
+    """Paths of values that are declared volatile, or of numbers whose type is declared ignored."""
     redacted: int
     """Places where a mark stands for a secret; they are changed as they stand in the file."""
     unmoved: tuple[Unmoved, ...]
@@ -102,15 +103,16 @@ def prove(cassette: Cassette, name: str) -> Proof:
     and as ``rebuilt``.
     """
     document = stored_document(cassette)
-    volatile = volatile_of(cassette)
-    key = _key(document, volatile)
+    rules = rules_of(cassette)
+    key = _key(document, rules)
     if not cassette.about.redactions and key != cassette.key:
         raise EvidenceProblem(
             "cassette-wrong-key",
             f"{quoted(name)}: the request that it holds has the key {key}, the file says {cassette.key}",
             contradictory=True,
         )
-    patterns = [pattern_of(text) for text in volatile]
+    patterns = [pattern_of(text) for text in rules.volatile]
+    body = _canonical(by_value(document["body"]))
     tried: set[Path] = set()
     declared: set[str] = set()
     unmoved, count = [], 0
@@ -118,9 +120,16 @@ def prove(cassette: Cassette, name: str) -> Proof:
         if any(matches(pattern, change.path[: len(pattern)]) for pattern in patterns):
             declared.add(spelled(change.path))
             continue
+        if (
+            rules.ignores_number_types
+            and change.path[0] == "body"
+            and _canonical(by_value(change.document["body"])) == body
+        ):
+            declared.add(f"{spelled(change.path)} (type of the number)")
+            continue
         tried.add(change.path)
         count += 1
-        if _key(change.document, volatile) == key:
+        if _key(change.document, rules) == key:
             unmoved.append(Unmoved(path=spelled(change.path), what=change.what))
     return Proof(
         name=name,
@@ -286,9 +295,9 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _key(document: dict[str, Any], volatile: tuple[str, ...]) -> str:
+def _key(document: dict[str, Any], rules: KeyRules) -> str:
     named = places(semantic_headers=tuple(document["headers"]))
-    return key_of(rebuilt(document), KeyRules(host=document["host"], places=named, volatile=volatile))
+    return key_of(rebuilt(document), msgspec.structs.replace(rules, host=document["host"], places=named))
 
 
 def _canonical(value: Any) -> bytes:

@@ -156,3 +156,10 @@ def test_the_digest_is_over_these_bytes():
         file_name(f"sha256:{digits}"),
         file_name(f"sha256:{digits}", 64),
     )
+
+
+def test_the_type_of_a_number_can_be_declared_ignored():
+    """1 and 1.0 are one then; a truth value and a text stay others."""
+    rules = msgspec.structs.replace(RULES, ignores_number_types=True)
+    keys = [key_of(asked(body), rules) for body in (b'{"n":1}', b'{"n":1.0}', b'{"n":true}', b'{"n":"1"}')]
+    assert (True, 3) == (keys[0] == keys[1], len(set(keys)))

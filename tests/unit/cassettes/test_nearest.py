@@ -26,6 +26,10 @@ def test_the_first_difference_is_the_first_in_the_asked_order():
     assert "body.x[0]" == first_difference(doc({"x": [False, "a"], "y": {}}), stored)
     assert "body.z" == first_difference(doc({"x": [Spelled("0"), "a"], "z": 1, "y": {}}), stored)
     assert "body.y" == first_difference(doc({"x": [Spelled("0"), "a"]}), stored)
+    assert "body.y.a" == first_difference(
+        doc({"x": [Spelled("0"), "a"], "y": {}}), doc({"x": [Spelled("0"), "a"], "y": {"a": 1}})
+    )
+    assert "body.y" == first_difference(doc({"y": {}}), doc({"y": []}))
     assert first_difference(stored, stored) is None
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegreen.cassettes.plain import Ignored, decimal_of, pieces, plain, value_of
+from truegreen.cassettes.plain import Ignored, by_value, decimal_of, pieces, plain, value_of
 from truegreen.core.canonical import Spelled, read_json, read_spelled, write_json
 from truegreen.core.errors import EvidenceProblem
 
@@ -169,3 +169,29 @@ def test_a_very_long_number_stands_as_it_is_spelled():
 def test_an_element_that_is_left_out_leaves_a_mark():
     """Its neighbours keep their places."""
     assert [1, {"$ignored": True}] == plain([1, Ignored()])
+
+
+def test_numbers_can_be_told_apart_by_value_alone():
+    """As RFC 8785 writes them, and exactly where it refuses; other types stay apart."""
+    one = [canonical_by_value(text) for text in (b"1", b"1.0", b"1e0", b"10e-1")]
+    zero = [canonical_by_value(text) for text in (b"0", b"-0", b"0.0", b"-0e5")]
+    assert [{b"[1]"}, {b"[0]"}] == [set(one), set(zero)]
+    apart = (
+        b"1",
+        b"true",
+        b'"1"',
+        b"1.5",
+        b"9007199254740993",
+        b"9007199254740992",
+        b"1e500",
+        b"1e501",
+        b"null",
+    )
+    assert len(apart) == len({canonical_by_value(text) for text in apart})
+    long = Spelled("1." + "0" * 500)
+    assert long is by_value(long)
+
+
+def canonical_by_value(text):
+    """The canonical bytes of a list with this value, types of numbers ignored."""
+    return write_json(plain(by_value(read_spelled(b"[" + text + b"]"))))

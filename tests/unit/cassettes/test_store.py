@@ -249,6 +249,7 @@ def test_ignored_dropped_and_referenced_places_are_printed(tmp_path):
     assert {
         "credentials": ["header authorization"],
         "headers": ["user-agent"],
+        "number_types": False,
         "paths": [{"count": 2, "path": "body.run[*]"}, {"count": 0, "path": "body.gone"}],
     } == about["ignored"]
     assert [{"at": "body.file_id", "kind": "id"}] == about["references"]
@@ -333,3 +334,23 @@ def test_a_full_disk_leaves_the_old_recording(tmp_path):
     with pytest.raises(ReachProblem):
         store.keep(asked(), answered("5"))
     assert before == (tmp_path / name).read_bytes()
+
+
+def test_recordings_without_types_of_numbers_say_so(tmp_path):
+    """They answer both spellings, and are read by what they say."""
+    rules = msgspec.structs.replace(RULES, ignores_number_types=True)
+    name = recorded(tmp_path, (asked({"n": 1.0}), answered("4")), rules=rules)
+    assert json.loads((tmp_path / name).read_text())["about"]["ignored"]["number_types"]
+    assert "4" == said(player(tmp_path, rules).play(asked({"n": 1})))
+    miss = player(tmp_path).play(asked({"n": 1}))
+    assert ("cassette-other-rules", "body.n") == (miss.code, miss.differs_at)
+
+
+def test_a_path_that_is_no_longer_volatile_counts_in_old_recordings(tmp_path):
+    """A request without it has the old key; a declared path that is added changes nothing for other requests."""
+    loose = msgspec.structs.replace(RULES, volatile=("body.id",))
+    recorded(tmp_path, (asked({"id": "x"}), answered("4")), rules=loose)
+    miss = player(tmp_path).play(asked({}))
+    assert ("cassette-other-rules", "body.id") == (miss.code, miss.differs_at)
+    looser = msgspec.structs.replace(RULES, volatile=("body.id", "body.run"))
+    assert "4" == said(player(tmp_path, looser).play(asked({"id": "y"})))

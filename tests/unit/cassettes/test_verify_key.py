@@ -72,6 +72,12 @@ def test_a_declared_path_is_counted_and_its_neighbours_are_proved(tmp_path):
     )
 
 
+def test_ignored_types_of_numbers_are_counted(tmp_path):
+    """By value they are proved all the same."""
+    found = proof(tmp_path, asked({"n": 1.0}), msgspec.structs.replace(RULES, ignores_number_types=True))
+    assert ((), ("body.n (type of the number)",)) == (found.unmoved, found.declared)
+
+
 def test_a_request_with_redactions_is_proved_as_it_stands(tmp_path):
     """A mark is a text like another."""
     found = proof(tmp_path, asked({"a": f"key {SECRET}"}))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from truegreen.cassettes.cassette import Cassette
-from truegreen.cassettes.cassette_file import stored_document, volatile_of
+from truegreen.cassettes.cassette_file import rules_of, stored_document
 from truegreen.cassettes.key import key_of
 from truegreen.cassettes.places import TEMPLATE, TEMPLATE_VERSION
 from truegreen.cassettes.request import CONTENT
@@ -48,7 +48,7 @@ def asked_of(cassette: Cassette, rules: KeyRules | None = None) -> Asked:
         headers=_headers(document),
         body=_body(document),
     )
-    rules = rules or KeyRules(host=document["host"], volatile=volatile_of(cassette))
+    rules = rules or rules_of(cassette)
     if key_of(asked, rules) != cassette.key:
         raise _cannot("what can be put together from the file has another key")
     return asked
