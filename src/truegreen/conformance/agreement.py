@@ -5,6 +5,8 @@
   listed, so that nobody takes silence for agreement.
 - Codes and states are words that people spell differently: there ``duplicate_key`` and ``duplicate-key`` are one.
   Everything else is equal exactly; a boolean is no number.
+- A result for each of several inputs may be expected as the list of results in the order of the inputs, or as a mapping
+  that leaves out inputs without one.
 - ``unsupported`` agrees with nothing.
 """
 
@@ -68,7 +70,10 @@ def _equal(found: Any, right: Any) -> bool:
     if isinstance(found, int | float) and isinstance(right, int | float):
         return math.isclose(found, right, rel_tol=0, abs_tol=1e-9)
     if isinstance(found, Mapping) and isinstance(right, Mapping):
-        return found.keys() == right.keys() and all(_equal(found[key], right[key]) for key in right)
+        left_out = [key for key in found.keys() - right.keys() if found[key] is not None]
+        return not left_out and all(key in found and _equal(found[key], right[key]) for key in right)
+    if isinstance(found, Mapping) and _is_list(right):
+        return _equal(list(found.values()), right)
     if _is_list(found) and _is_list(right):
         return len(found) == len(right) and all(map(_equal, found, right))
     return bool(found == right)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from truegreen.conformance import part_four
 from truegreen.conformance.case import LIMITS
 from truegreen.conformance.part_one import KOfN, OneAnswer, ParameterIds
 from truegreen.conformance.run import Report, run
@@ -22,6 +23,7 @@ from truegreen.sampling.expect import Judgement, judge
 from truegreen.sampling.expect_read import expect_of
 from truegreen.sampling.ledger import Sample
 from truegreen.sampling.quorum import check_quorum, quorum
+from truegreen.wiring import conformance_limits
 from truegreen.wiring.reading import bytes_of
 
 SUFFIXES = (".yaml", ".yml")
@@ -33,6 +35,13 @@ def shapes() -> tuple[Shape, ...]:
         OneAnswer(judge=_judge, read_row=_row),
         KOfN(read_row=_row, count=foreign.counted, quorum=_quorum),
         ParameterIds(compare=param_ids.moved),
+        part_four.OneRequest(conformance_limits.bucket),
+        part_four.RequestsAtOnce(conformance_limits.bucket),
+        part_four.Contract(conformance_limits.bucket),
+        part_four.TwoLayers(conformance_limits.stack),
+        part_four.ToldWaits(conformance_limits.rule),
+        part_four.Exchanges(conformance_limits.rule),
+        part_four.AnAnswer(conformance_limits.read),
     )
 
 

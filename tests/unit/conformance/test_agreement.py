@@ -67,3 +67,27 @@ def test_what_differs_is_said():
         Answer(verdict="admit", facts={"n": 1, "w": "x"}), verdict="hold", expect={"n": 2, "w": "y"}
     )
     assert ("verdict admit, right is hold", "n 1, right is 2", 'w "x", right is "y"') == found.differing
+
+
+@pytest.mark.parametrize(
+    ("found", "right", "agrees"),
+    [
+        ({"a": 1, "b": None}, [1, None], True),
+        ({"a": 1, "b": None}, {"a": 1}, True),
+        ({"a": 1, "b": None}, {"a": 1, "b": None}, True),
+        ({"a": 1, "b": None}, [None, 1], False),
+        ({"a": 1, "b": None}, [1], False),
+        ({"a": 1, "b": 2}, {"a": 1}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": 1}, {"a": 2}, False),
+        ([1], {"a": 1}, False),
+    ],
+)
+def test_a_result_for_each_input_is_a_list_or_a_mapping(found, right, agrees):
+    """A mapping may leave out inputs that came to nothing, and only those."""
+    assert (
+        agrees
+        is compare(
+            Answer(verdict="retry", facts={"wait": found}), verdict="retry", expect={"wait": right}
+        ).agrees
+    )
