@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune."""
+"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune, import."""
 
 from __future__ import annotations
 
@@ -129,5 +129,52 @@ def prune(folder: Path, sessions: tuple[Path, ...], parts: int, *, is_real: bool
     return Exit.DONE
 
 
-VERBS = (list_, show, diff, stats, log_, prune)
+@click.command("import")
+@click.argument("files", type=click.Path(path_type=Path), metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(("vcrpy", "polly", "nock")),
+    required=True,
+    help="Whose recordings: vcrpy (pytest-recording too), Polly.js (and other HAR), nock.",
+)
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(path_type=Path),
+    default="cassettes",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to.",
+)
+@click.option("--host", metavar="ALIAS", help="Alias of the endpoint. Default: the host that was asked.")
+@click.option("--errors", "keeps_errors", is_flag=True, help="Take answers other than 200 to 299 too.")
+def import_(
+    *, files: tuple[Path, ...], form: str, folder: Path, host: str | None, keeps_errors: bool
+) -> Exit:
+    """Take over the recordings of another tool, and say what is lost.
+
+    Secrets are taken out as when recording, YAML that names objects is refused, a request that has a recording is
+    left out. Exit 3 if anything was left out. Refuses where CI is set.
+    """
+    from truegreen.wiring.cassette_import import import_recordings  # noqa: PLC0415 - not needed for other verbs
+    from truegreen.wiring.clock import SystemClock  # noqa: PLC0415 - as above
+    from truegreen.wiring.environment import environment  # noqa: PLC0415 - as above
+
+    done = import_recordings(
+        form,
+        files,
+        folder,
+        host=host,
+        keeps_errors=keeps_errors,
+        clock=SystemClock(),
+        environment=environment(),
+    )
+    _say(f"left out: {line}" for line in done.left)
+    _say(f"lost in {count}: {what}" for what, count in done.losses)
+    _say([f"{done.taken} exchanges taken into {done.files} recordings, {len(done.left)} left out"])
+    return Exit.HOLD if done.left else Exit.DONE
+
+
+VERBS = (list_, show, diff, stats, log_, prune, import_)
 """To be joined to the group ``cassette``."""

@@ -92,3 +92,29 @@ def test_runs_are_logged_and_the_unused_are_pruned(cassettes, capsys):
     assert "[cannot-prune]" in capsys.readouterr().err
     assert 0 == run(["cassette", "prune", "cassettes", "s.json", "--delete"])
     assert (used,) == folder(cassettes).names()
+
+
+OLD = """interactions:
+- request: {body: '{"model": "m"}', headers: {Content-Type: [application/json]}, method: POST, uri: 'https://h.example/v1/x'}
+  response: {body: {string: '{}'}, headers: {}, status: {code: STATUS, message: OK}}
+version: 1
+"""
+
+
+def test_recordings_of_another_tool_are_taken_over(cassettes, capsys, monkeypatch):
+    """Losses are told; exit 3 where one was left out, 2 in CI, 1 for YAML that names objects."""
+    monkeypatch.delenv("CI", raising=False)
+    path = cassettes.parent / "old.yaml"
+    for status, code, line in [
+        ("200", 0, "1 exchanges taken into 1 recordings, 0 left out"),
+        ("429", 3, "0 exchanges taken into 0 recordings, 1 left out"),
+    ]:
+        path.write_text(OLD.replace("STATUS", status))
+        assert code == run(["cassette", "import", "old.yaml", "--from", "vcrpy", "--into", "new"])
+        assert line == capsys.readouterr().out.splitlines()[-1]
+    assert 1 == len(folder(cassettes.parent / "new").names())
+    path.write_text(OLD.replace("STATUS", "!!python/object/apply:os.getcwd []"))
+    assert 1 == run(["cassette", "import", "old.yaml", "--from", "vcrpy", "--into", "new"])
+    assert "[yaml-tag]" in capsys.readouterr().err
+    monkeypatch.setenv("CI", "true")
+    assert 2 == run(["cassette", "import", "old.yaml", "--from", "vcrpy", "--into", "new"])
