@@ -9,6 +9,7 @@ UNIT = tree.ROOT / "tests" / "unit"
 WAYS = "every way to fool the gate is tried in tests/unit/wiring/rehearsal/test_ways.py"
 ELSEWHERE: dict[str, str] = {
     "conformance/ports.py": "Protocols without code",
+    "conformance/ports_five.py": "shapes without code; tests/unit/wiring/test_conformance_recordings.py fills them",
     "conformance/ports_four.py": "Protocols without code",
     "wiring/environment.py": "every verb that runs as a process",
     "pytest_plugin/fork_worker.py": "tests/unit/pytest_plugin/test_fork_host.py runs it in forks",

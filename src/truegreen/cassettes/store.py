@@ -148,6 +148,17 @@ class Store:
         with self._guard:
             return dict(self._played)
 
+    def unplayed(self) -> tuple[tuple[str, int], ...]:
+        """Recorded answers that were not played: file and place in it, from 0. Complete only after a whole run.
+
+        Raises: EvidenceProblem or ReachProblem for a file that cannot be read.
+        """
+        played, listed = self.played(), []
+        for name in self._folder.names():
+            cassette = read_cassette(self._folder.read(name) or b"", name)
+            listed += [(name, place) for place in range(played.get(cassette.key, 0), len(cassette.responses))]
+        return tuple(listed)
+
     def _found(self, key: Sha256) -> tuple[str, Cassette] | None:
         for name in (file_name(key), file_name(key, FULL)):
             data = self._folder.read(name)

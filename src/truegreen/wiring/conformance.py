@@ -23,7 +23,7 @@ from truegreen.sampling.expect import Judgement, judge
 from truegreen.sampling.expect_read import expect_of
 from truegreen.sampling.ledger import Sample
 from truegreen.sampling.quorum import check_quorum, quorum
-from truegreen.wiring import conformance_limits
+from truegreen.wiring import conformance_limits, conformance_recordings
 from truegreen.wiring.reading import bytes_of
 
 SUFFIXES = (".yaml", ".yml")
@@ -42,6 +42,7 @@ def shapes() -> tuple[Shape, ...]:
         part_four.ToldWaits(conformance_limits.rule),
         part_four.Exchanges(conformance_limits.rule),
         part_four.AnAnswer(conformance_limits.read),
+        *conformance_recordings.shapes(),
     )
 
 

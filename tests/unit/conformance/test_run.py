@@ -45,6 +45,12 @@ def test_every_case_of_the_fourth_part_agrees():
     assert ["null_means", "text_seen"] == sorted(name for one in of_part("4") for name in one.not_computed)
 
 
+def test_every_case_of_the_fifth_part_agrees():
+    """All are answered, and nothing that is expected is left uncomputed."""
+    assert 9 == len(of_part("5"))
+    assert [] == [one.id for one in of_part("5") if not one.agrees or one.not_computed]
+
+
 def test_every_case_has_a_mended_neighbour_that_comes_out_otherwise():
     """A little changed, another verdict: no answer hangs on how a case looks."""
     cases = {one.id: one for one in run_folder(HERE / "cases").results}
