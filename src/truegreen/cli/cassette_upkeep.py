@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune, import."""
+"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune, import, migrate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from truegreen.cli.problems import in_one_line
+from truegreen.core.errors import not_in_this_version
 from truegreen.core.outcome import Exit
 
 FOLDER = click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
@@ -176,5 +177,24 @@ def import_(
     return Exit.HOLD if done.left else Exit.DONE
 
 
-VERBS = (list_, show, diff, stats, log_, prune, import_)
+@click.command("migrate")
+@FOLDER
+@click.option("--check", "is_check", is_flag=True, help="Say what would change, change nothing.")
+def migrate(folder: Path, *, is_check: bool) -> Exit:
+    """Say which recordings in FOLDER this version would key or write otherwise.
+
+    Exit 0 if none, 1 if some, 3 if one cannot be read. There is one version so far: only --check does something.
+    """
+    from truegreen.wiring.cassette_upkeep import migration  # noqa: PLC0415 - not needed for other verbs
+
+    if not is_check:
+        raise not_in_this_version(
+            "cassette migrate without --check", hint="truegreen cassette migrate --check"
+        )
+    lines, code = migration(folder)
+    _say(lines)
+    return code
+
+
+VERBS = (list_, show, diff, stats, log_, prune, import_, migrate)
 """To be joined to the group ``cassette``."""

@@ -24,10 +24,12 @@ from truegreen.cassettes.cassette_file import read_cassette
 from truegreen.cassettes.folder import MAX_BYTES, Folder
 from truegreen.cassettes.upkeep import screens
 from truegreen.cassettes.upkeep.listing import rows, seen, sums
+from truegreen.cassettes.upkeep.migration import CURRENT, OTHER_BYTES, OTHER_KEY, standing, versions
 from truegreen.cassettes.upkeep.pruning import unused
 from truegreen.cassettes.upkeep.reading import differences, readable
 from truegreen.cassettes.upkeep.run_log import Log, appended, read_log, run_of, weeks
 from truegreen.core.errors import ReachProblem
+from truegreen.core.outcome import Exit
 from truegreen.core.quoted import quoted
 from truegreen.core.replay_session import ReplaySession, joined, read_session
 from truegreen.wiring.atomic import write_atomic
@@ -130,6 +132,22 @@ def pruned(folder: Path, sessions: Sequence[Path], parts: int, *, is_real: bool)
                     "not-written", f"{quoted(str(folder / name))} was not removed: {err.strerror}"
                 ) from err
     return found
+
+
+def migration(folder: Path) -> tuple[list[str], Exit]:
+    """What this version would change in a folder: lines, and 0 for nothing, 1 for something, 3 for what cannot be read.
+
+    Raises: ReachProblem ``file-unreadable``.
+    """
+    files = files_of(folder)
+    found = standing((one, files[one.file] or b"") for one in seen(files))
+    other = [one for one in found if one.state != CURRENT]
+    broken = [one for one in other if one.state not in (OTHER_BYTES, OTHER_KEY)]
+    lines = [f"{one.file}: {one.state}: {one.message}" for one in other]
+    lines.append(
+        f"{len(found) - len(other)} of {len(found)} recordings are current under {' and '.join(versions())}"
+    )
+    return lines, Exit.HOLD if broken else Exit.BLOCK if other else Exit.DONE
 
 
 def files_of(folder: Path) -> dict[str, bytes | None]:

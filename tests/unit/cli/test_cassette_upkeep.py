@@ -118,3 +118,19 @@ def test_recordings_of_another_tool_are_taken_over(cassettes, capsys, monkeypatc
     assert "[yaml-tag]" in capsys.readouterr().err
     monkeypatch.setenv("CI", "true")
     assert 2 == run(["cassette", "import", "old.yaml", "--from", "vcrpy", "--into", "new"])
+
+
+def test_a_migration_is_checked_and_changes_nothing(cassettes, capsys):
+    """0 as it is, 1 where bytes would change, 3 where a file cannot be read, 2 without --check."""
+    name = folder(cassettes).names()[0]
+    before = folder(cassettes).read(name)
+    assert 0 == run(["cassette", "migrate", "cassettes", "--check"])
+    assert "2 of 2 recordings are current" in capsys.readouterr().out
+    (cassettes / name).write_bytes(before.replace(b"  ", b" "))
+    assert 1 == run(["cassette", "migrate", "cassettes", "--check"])
+    assert f"{name}: would-be-rewritten" in capsys.readouterr().out
+    (cassettes / name).write_bytes(before[:99])
+    assert 3 == run(["cassette", "migrate", "cassettes", "--check"])
+    assert before[:99] == folder(cassettes).read(name)
+    assert 2 == run(["cassette", "migrate", "cassettes"])
+    assert "[not-in-this-version]" in capsys.readouterr().err
