@@ -46,6 +46,7 @@ ELSEWHERE: dict[str, str] = {
     "guards/injected/sitecustomize.py": "tests/unit/guards/test_hook.py loads it in interpreters of its own",
     "guards/outside/canary.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
     "guards/keeper.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
+    "limiter/stepping.py": "tests/unit/limiter/test_backend.py asks memory and file through it",
     "limiter/state.py": "fields without code; filled by tests/unit/limiter/test_ledger.py",
     "wiring/endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",

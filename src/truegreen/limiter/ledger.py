@@ -17,16 +17,20 @@ waiting, to ``waiting``; whether a call is repeated, to ``retries``.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from msgspec.structs import replace
 
+from truegreen.core.admission import Pressure
 from truegreen.limiter import places
 from truegreen.limiter.limits import LONGEST, SECOND, Limits, stricter
 from truegreen.limiter.state import Go, Gone, Later, Ledger, Place, Queued, Refused, Request, Step
 
 MOST_WAITING: Final = 2_000
 """Longest queue for places in flight."""
+OVERLOAD_PAUSE_NS: Final = SECOND
+"""Pause after a 429 that told no time; the bucket is empty after it, as after every pause."""
 MOST_CHARACTERS: Final = 200
 """Longest id, holder and address."""
 
@@ -140,6 +144,17 @@ def pause(ledger: Ledger, wait_ns: int, now_ns: int) -> Step:
     empty = until + (ledger.limits.burst - 1) * ledger.limits.spacing_ns
     ledger = replace(ledger, not_before_ns=until, rate_ns=max(ledger.rate_ns, empty))
     return Step(ledger, Gone(), woken + moved)
+
+
+def pressed(step: Step, pressure: Pressure, now_ns: int) -> Step:
+    """What the end of one attempt means for all who share the ledger, after the step that handed it back."""
+    wait = math.ceil(min(pressure.pause_s, LONGEST / SECOND) * SECOND) if pressure.pause_s > 0 else 0
+    if pressure.is_overload:
+        wait = max(wait, OVERLOAD_PAUSE_NS)
+    if not wait:
+        return step
+    paused = pause(step.ledger, wait, now_ns)
+    return Step(paused.ledger, step.answer, step.woken + paused.woken)
 
 
 def under(ledger: Ledger, limits: Limits, now_ns: int) -> Ledger:

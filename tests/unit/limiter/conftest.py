@@ -5,3 +5,13 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import random
+
+import pytest
+
+
+@pytest.fixture
+def rng():
+    """Chance that is the same in every run."""
+    return random.Random(4)

@@ -8,9 +8,18 @@ from limit_oracle import most_above_rate, most_at_once
 from msgspec.structs import replace
 from virtual_clients import Client, World, asks
 
+from truegreen.core.admission import Pressure
 from truegreen.limiter import ledger as rules
 from truegreen.limiter.limits import LONGEST, MINUTE, SECOND, Limits, checked
-from truegreen.limiter.state import Go, Gone, Later, Queued, Refused, Request
+from truegreen.limiter.state import (
+    Go,
+    Gone,
+    Later,
+    Queued,
+    Refused,
+    Request,
+    Step,
+)
 
 MS = 1_000_000
 DAY = 24 * 3600 * SECOND
@@ -368,6 +377,27 @@ def test_a_slot_that_a_pause_moves_beyond_its_deadline_is_given_back():
     step = rules.look(ledger, "b", 0)
     assert (Gone(), 1) == (step.answer, step.ledger.counts.dropped)
     assert ["c"] == [place.id for place in step.woken]
+
+
+def test_an_answer_presses_nobody():
+    """The step is as it was."""
+    step = Step(started(in_flight=2), Gone())
+    assert step is rules.pressed(step, Pressure(is_answered=True), 0)
+
+
+def test_an_overload_is_a_pause_of_a_second():
+    """Or the time that was told, if that is longer."""
+    ledger = rules.pressed(Step(started(in_flight=2), Gone()), Pressure(is_overload=True), 0).ledger
+    assert SECOND == asked(ledger, "a")[1].wait_ns
+
+
+@pytest.mark.parametrize(
+    ("told_s", "wait"), [(1e-10, 1), (2.0, 2 * SECOND), (1e30, LONGEST), (float("inf"), LONGEST)]
+)
+def test_a_told_time_is_rounded_up_and_has_an_end(told_s, wait):
+    """Leave a nanosecond too early would be another 429."""
+    ledger = rules.pressed(Step(started(in_flight=2), Gone()), Pressure(pause_s=told_s), 0).ledger
+    assert wait == ledger.not_before_ns
 
 
 @pytest.mark.parametrize("back", [1, 11 * SECOND, 3600 * SECOND, 2 * DAY])

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The questions of a backend as functions from one ledger to the next, for backends that keep ledgers as values.
+
+What it decides: which rule answers which question. What it leaves: reading, writing and locking, to the backends; the
+rules, to ``ledger``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from truegreen.core.admission import Pressure
+from truegreen.limiter import ledger as rules
+from truegreen.limiter.backend import NO_PRESSURE, Key
+from truegreen.limiter.limits import Limits
+from truegreen.limiter.state import Answer, Ledger, Request, Step
+
+Change = Callable[[Ledger, int], Step]
+"""A ledger and the time to what follows."""
+
+
+class Stepping:
+    """The questions of ``backend.Backend``, each one call of ``_step``."""
+
+    def __init__(self, limits: Limits) -> None:
+        """``limits`` stand for every ledger that this backend is asked about."""
+        self.limits = limits
+
+    def _step(self, key: Key, change: Change) -> Answer:
+        """Make one step of one ledger, and wake whom it concerns."""
+        raise NotImplementedError
+
+    def ask(self, key: Key, request: Request) -> Answer:
+        """As ``ledger.ask``, under this backend's limits."""
+
+        def change(ledger: Ledger, now_ns: int) -> Step:
+            return rules.ask(rules.under(ledger, self.limits, now_ns), request, now_ns)
+
+        return self._step(key, change)
+
+    def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
+        """As ``ledger.look``."""
+        return self._step(key, lambda ledger, now_ns: rules.look(ledger, id, now_ns))
+
+    def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
+        """As ``ledger.beat``."""
+        return self._step(key, lambda ledger, now_ns: rules.beat(ledger, id, now_ns))
+
+    def hand_back(
+        self,
+        key: Key,
+        id: str,  # noqa: A002 - as above
+        *,
+        used_tokens: int | None = None,
+        is_unused: bool = False,
+        pressure: Pressure = NO_PRESSURE,
+    ) -> None:
+        """As ``ledger.hand_back``, then ``ledger.pressed``."""
+
+        def change(ledger: Ledger, now_ns: int) -> Step:
+            step = rules.hand_back(ledger, id, now_ns, used_tokens=used_tokens, is_unused=is_unused)
+            return step if pressure == NO_PRESSURE else rules.pressed(step, pressure, now_ns)
+
+        self._step(key, change)
