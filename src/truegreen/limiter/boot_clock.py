@@ -95,6 +95,6 @@ def _windows() -> BootClock:
     import winreg  # noqa: PLC0415 - Windows alone has it
 
     where = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
-    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, where) as key:  # type: ignore[attr-defined,unused-ignore]
-        boot, _ = winreg.QueryValueEx(key, "BootId")  # type: ignore[attr-defined,unused-ignore]
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, where) as key:  # type: ignore[attr-defined,unused-ignore]  # Windows alone has it
+        boot, _ = winreg.QueryValueEx(key, "BootId")  # type: ignore[attr-defined,unused-ignore]  # Windows alone has it
     return BootClock(boot=f"windows-{boot}", now_ns=time.monotonic_ns)

@@ -85,5 +85,5 @@ def _is_local_darwin(folder: Path) -> bool:
 
 
 def _is_remote_windows(folder: Path) -> bool:
-    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]  # Windows alone has it
     return bool(kernel.GetDriveTypeW(f"{folder.absolute().anchor}") == _REMOTE_DRIVE)
