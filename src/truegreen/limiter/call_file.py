@@ -63,7 +63,7 @@ class CallLog:
         """
         line = line_of(entry, run=self._run)
         with self._lock:
-            if self._file is None:
+            if self._path is None:
                 return self._count(line)
             try:
                 end = self._append(line)
@@ -74,7 +74,7 @@ class CallLog:
     def budget(self) -> Budget:
         """What the whole run has asked and repeated, now. Raises: ReachProblem ``call-log-failed``."""
         with self._lock:
-            if self._file is not None:
+            if self._path is not None:
                 try:
                     self._read_to(os.fstat(self._own_file()).st_size)
                 except OSError as err:
@@ -100,10 +100,10 @@ class CallLog:
 
     def _own_file(self) -> int:
         """The open file; after a fork a new one, for a shared one has one offset for both processes."""
-        if self._process != os.getpid() and self._path is not None:
+        if self._file is None or self._path is None:
+            raise OSError(errno.EBADF, "it was closed")
+        if self._process != os.getpid():
             self._file, self._process = self._opened(self._path), os.getpid()
-        if self._file is None:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         return self._file
 
     def _read_to(self, end: int) -> bool:

@@ -44,6 +44,13 @@ def test_a_line_is_short_whatever_it_tells(run, job):
     assert entry_of(line.decode()) is not None
 
 
+def test_a_line_that_is_still_too_long_keeps_its_run_and_loses_its_names():
+    """Every character of them as an escape of six."""
+    entry = CallEntry(run="\x01" * 900, job="\x02" * 900, resource="\x03" * 900, call="\x04" * 900)
+    read = entry_of(line_of(entry).decode())
+    assert ("\x01" * 200, "", "", "") == (read.run, read.job, read.resource, read.call)
+
+
 def test_the_run_of_a_line_is_the_logs():
     """A caller cannot count for another run by accident."""
     assert "mine" == entry_of(line_of(OK, run="mine").decode()).run

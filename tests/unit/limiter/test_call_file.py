@@ -110,6 +110,28 @@ def test_a_log_that_cannot_be_kept_is_an_error(tmp_path):
     assert "call-log-failed" == caught.value.code
 
 
+def test_a_log_that_was_closed_grants_nothing(tmp_path):
+    """Neither written nor counted any more."""
+    log = CallLog(tmp_path / "calls.jsonl")
+    log.close()
+    for ask in (lambda: log.add(WANTS), log.budget):
+        with pytest.raises(ReachProblem, match="it was closed"):
+            ask()
+
+
+def test_a_line_that_finds_room_for_half_of_it_is_an_error(tmp_path, monkeypatch):
+    """Nothing is granted for it, and the next line begins on its own."""
+    log = CallLog(tmp_path / "calls.jsonl", rule=TIGHT)
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, data: write(file, data[:9]))
+        with pytest.raises(ReachProblem, match="No space left"):
+            log.add(WANTS)
+    assert log.add(WANTS)
+    log.close()
+    assert 1 == len(list(entries_of((tmp_path / "calls.jsonl").read_text())))
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_full_disk_is_an_error():
     """A repetition that could not be taken down is not granted."""

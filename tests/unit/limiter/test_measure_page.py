@@ -58,6 +58,13 @@ def test_a_log_with_times_has_its_share_of_the_wall_clock():
     assert "capacity        1, the measured peak" == lines[-1]
 
 
+def test_without_times_there_is_no_peak():
+    """And no capacity."""
+    lines = list(text_lines(page([CallEntry(status=429)])))
+    assert "peak in flight  unknown" in lines
+    assert not lines[-1].startswith("capacity")
+
+
 def test_nothing_measured_says_only_that():
     """No numbers are made up."""
     assert [

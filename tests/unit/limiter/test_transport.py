@@ -140,6 +140,17 @@ def test_a_stream_without_its_end_mark_is_no_answer(limited, path, body):
         assert 2 == running.oracle().calls
 
 
+@pytest.mark.parametrize(("at", "calls"), [("after-head", 2), ("midway", 1)])
+def test_a_stream_that_breaks_off_is_repeated_only_before_its_first_piece(limited, at, calls):
+    """Afterwards the caller is told; the attempt is no answer either way."""
+    made = limited()
+    with endpoint(Fault(kind="cut", at=at, first=1)) as running:
+        answer = made.send(running.url, stream=True)
+        assert (calls, set()) == (running.oracle().calls, made.ledger.in_flight)
+    assert (200 if calls == 2 else None) == getattr(answer, "status_code", None)
+    assert False is made.ledger.given_back[0][2].is_answered
+
+
 def test_a_spent_budget_ends_repeating_for_all_calls(limited):
     """Two repetitions for the run, whoever makes the calls."""
     made = limited(log=CallLog(rule=BudgetRule(reserve=2, percent=0)))
