@@ -4,67 +4,22 @@
 What it decides: what of a body is read, and why it was not. What it leaves: the bytes themselves, which go on
 to the client untouched; the facts' meaning, to ``facts``.
 
-- gzip and deflate are decoded for reading only; another coding leaves ``unread = "encoding-<name>"``.
+- Codings are undone for reading only (``inflater``); one that nobody here reads leaves
+  ``unread = "encoding-<name>"``.
 - Memory is bounded: a JSON body above the limit is ``too-large``, an event above its limit ``event-too-large``.
-- A decompression bomb is cut at a limit of output per piece, not inflated.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from typing import Final
 
 from truegreen.proxy.facts import Facts
+from truegreen.proxy.inflater import Plain, UnreadableBodyError, inflater_of
 from truegreen.proxy.sse import EventStream
 
 MAX_JSON_BYTES: Final = 8 << 20
-MAX_INFLATED_PIECE: Final = 16 << 20
-ANY_HEADER: Final = zlib.MAX_WBITS | 32  # gzip or zlib, told by the first bytes
-ZLIB_HEADER_BYTES: Final = 2
-RAW_DEFLATE: Final = -zlib.MAX_WBITS  # what some servers send as "deflate"
-
-
-class UnreadableBodyError(Exception):
-    """A body that cannot be read on; its text is the kebab-case reason."""
-
-
-class Inflater:
-    """One content coding, piece by piece."""
-
-    def __init__(self, coding: str) -> None:
-        self._coding = coding
-        self._start = b""
-        self._inner = zlib.decompressobj(ANY_HEADER) if coding == "gzip" else None
-
-    def feed(self, piece: bytes) -> bytes:
-        """Decoded bytes. Raises: UnreadableBodyError for broken data and for bombs."""
-        if not self._coding:
-            return piece
-        if self._inner is None:
-            piece, self._start = self._start + piece, b""
-            if len(piece) < ZLIB_HEADER_BYTES:
-                self._start = piece
-                return b""
-            self._inner = zlib.decompressobj(ANY_HEADER if _is_zlib(piece) else RAW_DEFLATE)
-        try:
-            plain = self._inner.decompress(piece, MAX_INFLATED_PIECE)
-        except zlib.error as err:
-            raise UnreadableBodyError("broken-encoding") from err
-        if self._inner.unconsumed_tail:
-            raise UnreadableBodyError("too-large")
-        return plain
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the coded data reached its own end."""
-        return not self._coding or (self._inner is not None and self._inner.eof)
-
-
-def _is_zlib(start: bytes) -> bool:
-    """Whether "deflate" came with its zlib header, as it should (RFC 1950, 2.2), or without."""
-    return start[0] & 0x0F == zlib.DEFLATED and int.from_bytes(start[:ZLIB_HEADER_BYTES], "big") % 31 == 0
 
 
 class BodyReader:
@@ -83,9 +38,10 @@ class BodyReader:
         self._json = bytearray()
         coding = content_encoding.strip().lower()
         coding = "" if coding == "identity" else coding.removeprefix("x-")
-        if self._wanted and coding not in ("", "gzip", "deflate"):
+        inflater = inflater_of(coding) if self._wanted else None
+        if self._wanted and inflater is None:
             self._give_up(f"encoding-{'-'.join(coding.replace(',', ' ').split())[:40]}")
-        self._inflater = Inflater(coding if coding in ("gzip", "deflate") else "")
+        self._inflater = inflater or Plain()
 
     @property
     def sha256(self) -> str:

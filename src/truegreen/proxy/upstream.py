@@ -6,6 +6,7 @@ What it decides: what is a usable address, and how a failed connection is named.
 
 - ``http`` or ``https`` with an optional path prefix; credentials, query and fragment are refused.
 - TLS trusts what the SDKs' own HTTP library trusts, so that the observer changes no verdict on a certificate.
+- An https upstream is reached through the forward proxy that it was given, if any.
 - A connection is made once and never again for the same request: the observer does not retry.
 """
 
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.exchange import End
+from truegreen.proxy.forward_proxy import ForwardProxy, open_tunnel
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 HOST: Final = re.compile(r"[A-Za-z0-9._:-]+")
@@ -51,6 +53,8 @@ class Upstream:
     """Path put before every target, without a slash at its end."""
     tls: ssl.SSLContext | None = None
     """Trust for ``https``."""
+    via: ForwardProxy | None = None
+    """Forward proxy on the way, for ``https``."""
 
     @property
     def authority(self) -> str:
@@ -100,14 +104,15 @@ def default_tls() -> ssl.SSLContext:
 
 async def connect(upstream: Upstream, *, limit_s: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A new connection. Raises: ConnectError."""
-    server_hostname = upstream.host if upstream.tls else None
     try:
         async with asyncio.timeout(limit_s):
+            if upstream.via is not None and upstream.tls is not None:
+                return await _tunnelled(upstream, upstream.via, upstream.tls)
             return await asyncio.open_connection(
                 upstream.host,
                 upstream.port,
                 ssl=upstream.tls,
-                server_hostname=server_hostname,
+                server_hostname=upstream.host if upstream.tls else None,
                 limit=READ_BYTES,
             )
     except TimeoutError as err:
@@ -120,6 +125,22 @@ async def connect(upstream: Upstream, *, limit_s: float) -> tuple[asyncio.Stream
         raise ConnectError(End.REFUSED, "") from err
     except OSError as err:
         raise ConnectError(End.UNREACHABLE, "connect-failed") from err
+
+
+async def _tunnelled(
+    upstream: Upstream, via: ForwardProxy, tls: ssl.SSLContext
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection through a forward proxy, whose refusal is no refusal of the upstream."""
+    opened = await open_tunnel(via, upstream.host, upstream.port, limit=READ_BYTES)
+    if isinstance(opened, int):
+        raise ConnectError(End.UNREACHABLE, f"forward-proxy-{opened or 'not-http'}")
+    reader, writer = opened
+    try:
+        await writer.start_tls(tls, server_hostname=upstream.host)
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return reader, writer
 
 
 def _bad(url: str, why: str) -> UsageProblem:

@@ -6,6 +6,7 @@ recordings, to ``cassettes``; leave and rulings, to ``limiter``.
 
 - ``record`` refuses where ``CI`` is set; ``replay`` writes nothing but its account.
 - ``live`` and ``record`` repeat calls by the retry table and log every attempt; without a ledger nothing is limited.
+- An https upstream is reached through ``HTTPS_PROXY`` where that is set and ``NO_PROXY`` does not take it out.
 - The alias under which requests are keyed is the upstream's host and port unless another one is given: the same
   alias means that one endpoint's answers may stand for the other's.
 """
@@ -26,10 +27,11 @@ from truegreen.core.replay_session import ReplaySession
 from truegreen.limiter.call_file import CallLog
 from truegreen.limiter.door import AsyncDoor, Rulings
 from truegreen.limiter.layers import layer_of
+from truegreen.proxy.forward_proxy import proxy_for
 from truegreen.proxy.model_proxy import ModelProxy
 from truegreen.proxy.modes import Mode, Options
 from truegreen.proxy.session import Tally
-from truegreen.proxy.upstream import parse_upstream
+from truegreen.proxy.upstream import Upstream, parse_upstream
 from truegreen.wiring.cassettes import recording, replaying
 from truegreen.wiring.open_ledger import OpenLedger
 from truegreen.wiring.replay_account import Ending, ReplayAccount
@@ -68,10 +70,10 @@ class OpenedProxy:
     def __init__(self, wish: Wish, *, environment: Mapping[str, str], clock: Clock) -> None:
         """Nothing listens yet.
 
-        Raises: UsageProblem ``bad-upstream``, ``recordings-needed``, ``recordings-not-used``, ``log-not-used``,
+        Raises: UsageProblem ``bad-upstream``, ``bad-forward-proxy``, ``recordings-needed``, ``recordings-not-used``, ``log-not-used``,
         ``recording-in-ci``, ``bad-json-path``; ReachProblem ``call-log-failed``.
         """
-        upstream = parse_upstream(wish.upstream, needs_tls=wish.mode is not Mode.REPLAY)
+        upstream = _upstream(wish, environment)
         rules = KeyRules(host=wish.alias or upstream.authority, volatile=wish.volatile)
         store = _store(wish, rules, environment, clock)
         self.account: ReplayAccount | None = None
@@ -143,6 +145,14 @@ def _store(wish: Wish, rules: KeyRules, environment: Mapping[str, str], clock: C
         keeps = wish.options.keeps_errors
         return recording(wish.cassettes, rules, clock, environment, keeps_errors=keeps)
     return replaying(wish.cassettes, rules)
+
+
+def _upstream(wish: Wish, environment: Mapping[str, str]) -> Upstream:
+    """The upstream, with the forward proxy that the environment names for it; in replay nothing is reached."""
+    upstream = parse_upstream(wish.upstream, needs_tls=wish.mode is not Mode.REPLAY)
+    if upstream.tls is None:
+        return upstream
+    return replace(upstream, via=proxy_for(upstream.host, upstream.port, environment))
 
 
 def _refuse_log(log: Path | None) -> None:
