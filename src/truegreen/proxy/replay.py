@@ -31,6 +31,8 @@ NO_BODY: Final = frozenset({204, 304})
 LAST_CHUNK: Final = b"0\r\n\r\n"
 CUTS: Final = re.compile(rb"(?<=da)(?=ta:)|(?<=[\xc0-\xff])(?=[\x80-\xbf])|(?<=\r)(?=\n)|(?<=\n)(?=\n)")
 """Places where a reader that trusts its pieces breaks."""
+BATCH_BYTES: Final = 64 << 10
+"""Size from which a batch of pieces is written."""
 OPAQUE_BYTES: Final = 7
 """Length of the pieces of a body with a content coding, in which no place means anything."""
 
@@ -40,6 +42,7 @@ class Played:
 
     def __init__(self, answered: Answered, *, head: Head, pace: Pace) -> None:
         """Raises: EvidenceProblem ``recording-unsendable`` for headers that are none."""
+        self.is_at_once = pace is Pace.AT_ONCE
         has_body = head.method != "HEAD" and answered.status not in NO_BODY
         self._chunks = paced(answered, pace) if has_body else ()
         self._is_framed = not has_body or has_true_length(answered)
@@ -57,6 +60,17 @@ class Played:
                 yield chunk.after_s, self._framed(chunk.data)
         if self._is_chunked:
             yield 0.0, LAST_CHUNK
+
+    def batches(self) -> Iterator[bytes]:
+        """Head and pieces for writes without pauses: few writes, the same chunks."""
+        batch = bytearray(self.head)
+        for _, piece in self.pieces():
+            batch += piece
+            if len(batch) > BATCH_BYTES:
+                yield bytes(batch)
+                batch.clear()
+        if batch:
+            yield bytes(batch)
 
     def _framed(self, data: bytes) -> bytes:
         return b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked else data

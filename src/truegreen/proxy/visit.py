@@ -147,14 +147,13 @@ class Visit:
             started=shared.clock(),
         )
         try:
-            await asyncio.sleep(played.head_after_s)
-            passage.first_byte = shared.clock()
-            passage.response.feed(played.head)
-            await self._send(played.head)
-            for wait_s, piece in played.pieces():
-                await asyncio.sleep(wait_s)
-                passage.response.feed(piece)
-                await self._send(piece)
+            if played.is_at_once:
+                passage.first_byte = shared.clock()
+                for data in played.batches():
+                    passage.response.feed(data)
+                    await self._send(data)
+            else:
+                await self._perform_slowly(played, passage)
             if played.closes:
                 passage.response.feed(b"")
             passage.stop = Stop.ENDED if passage.response.ended else Stop.UPSTREAM_CLOSED
@@ -164,6 +163,17 @@ class Visit:
         finally:
             passage.response.close()
             shared.session.exchange(passage.exchange(prefix=shared.upstream.prefix, ended=shared.clock()))
+
+    async def _perform_slowly(self, played: Played, passage: Passage) -> None:
+        """Piece by piece, each with its pause and in a write of its own."""
+        await asyncio.sleep(played.head_after_s)
+        passage.first_byte = self._shared.clock()
+        passage.response.feed(played.head)
+        await self._send(played.head)
+        for wait_s, piece in played.pieces():
+            await asyncio.sleep(wait_s)
+            passage.response.feed(piece)
+            await self._send(piece)
 
     async def _say_health(self, whole: Whole) -> bool:
         shared = self._shared

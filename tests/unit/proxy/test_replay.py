@@ -118,6 +118,15 @@ def test_adversarial_cuts_are_where_readers_break():
     )
 
 
+@pytest.mark.parametrize("size", [1, 70_000])
+def test_batches_are_the_head_and_the_pieces(size):
+    """Few writes, and not one byte or chunk that the pieces do not have."""
+    played = Played(_answered(b"a" * size, b"b" * size), head=_head(), pace=Pace.AT_ONCE)
+    batches = list(played.batches())
+    assert played.head + b"".join(piece for _, piece in played.pieces()) == b"".join(batches)
+    assert (1 if size == 1 else 3) == len(batches)
+
+
 @given(st.binary(), st.booleans())
 def test_cut_pieces_join_to_the_body(body, is_opaque):
     """No byte is lost, none is added, none is empty, and the same body is cut the same way."""
