@@ -43,6 +43,7 @@ ELSEWHERE: dict[str, str] = {
     "proxy/unwired.py": "tests/unit/proxy/test_transport.py runs both transports",
     "proxy/canary.py": "tests/unit/proxy/test_model_proxy.py starts proxies that do not hold",
     "proxy/modes.py": "values without code; every test of a proxy names them",
+    "cli/proxy_run.py": "tests/unit/wiring/test_proxy_run.py starts it as a process",
     "guards/injected/sitecustomize.py": "tests/unit/guards/test_hook.py loads it in interpreters of its own",
     "guards/outside/canary.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
     "guards/keeper.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",

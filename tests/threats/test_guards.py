@@ -8,6 +8,7 @@ layer that is better than its description is described wrongly.
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from functools import lru_cache
@@ -92,6 +93,21 @@ def test_what_a_layer_stops_it_also_tells(guard, static_client):
     stopped = [name for name in names if name not in report["reached"] and name != "datagram"]
     distinct = {each for each in report["attempts"] if each.startswith(seen_by[guard])}
     assert len(stopped) <= len(distinct), told
+
+
+def test_a_child_process_cannot_reach_out_in_replay(tmp_path):
+    """A child that opens a raw socket past the proxy is stopped, and the run is red although it swallowed that."""
+    with socket.create_server(("127.0.0.1", 0)) as model:
+        port = model.getsockname()[1]
+        reach = f"import _socket\ntry:\n    _socket.socket().connect(('127.0.0.1', {port}))\nexcept OSError:\n    pass"
+        child = f"import subprocess, sys; raise SystemExit(subprocess.run([sys.executable, '-c', {reach!r}]).returncode)"
+        for mode, code in (("replay", 1), ("live", 0)):
+            command = ["-m", "truegreen", "proxy", "run", "--mode", mode, "--", sys.executable, "-c", child]
+            done = subprocess.run(
+                [sys.executable, "-I", *command],
+                env={"PATH": os.environ["PATH"]}, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+            assert (code, True) == (done.returncode, f"connect 127.0.0.1:{port}" in done.stderr), done.stderr
 
 
 def test_nobody_gets_through_without_the_table_knowing():

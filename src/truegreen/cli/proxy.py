@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from truegreen.cli.proxy_run import run
 from truegreen.core.outcome import Exit
 
 
@@ -97,3 +98,6 @@ def serve(**asked: Any) -> Exit:
         environment=environment(),
         clock=SystemClock(),
     )
+
+
+proxy.add_command(run)

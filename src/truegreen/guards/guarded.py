@@ -6,7 +6,7 @@ guard, to ``choice``; the proxy and the meaning of an attempt, to the caller.
 
 1. ``enter`` first: a listener is left outside for the canary, and under ``namespace`` this process moves inside, so
    that the proxy which starts next lives where the command will.
-2. ``run`` starts the keeper, waits and passes signals on.
+2. ``run`` starts the keeper, waits and passes signals on; from ``enter`` on signals are held for it.
 3. What the layers wrote down, and what the witness saw, is one list. The canary's own tries are not in it.
 """
 
@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -31,8 +32,9 @@ from truegreen.guards.witness import Witness
 
 INJECTED = Path(__file__).parent / "injected"
 LOOPBACK = {"namespace": "any", "landlock": "listed", "preload": "own", "audit": "own"}
-"""Who may be asked on loopback besides the proxy: anybody, for nobody outside is there; listeners of the run; only
-ports that were named, for Landlock cannot learn another."""
+"""Who may be asked on loopback besides the proxy: anybody, for nobody outside is there; whoever is not served from
+outside the run; only ports that were named, for Landlock cannot learn another."""
+LISTENING = "0A"
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,21 +71,27 @@ class Guarded:
         self._witness: Witness | None = None
         self._listener: socket.socket | None = None
         self._daemons: tuple[str, ...] = ()
+        self._outside: set[int] = set()
         self._library: Path | None = None
+        self._mask: set[signal.Signals | int] | None = None
 
     def enter(self, environment: Mapping[str, str]) -> Self:
         """Take what must be taken before the proxy listens.
 
         Raises: ReachProblem ``guard-unavailable``.
         """
+        self._mask = family.hold_signals()  # before a thread of the proxy could get one
+        if kernel.is_linux():
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._outside = listening() - {self._outside_port()} - set(self._ports)
         self._daemons = daemons.paths(environment) if self._refuses else ()
         if self._guard == "preload" or (self._guard == "landlock" and preload.compiler()):
             self._library = preload.library(self._cache, self._folder)
         if self._guard == "namespace":
             try:
                 namespace.enter(self._daemons)
-                self._witness = Witness()
+                self._witness = Witness(self._outside)
             except OSError as err:
                 raise ReachProblem(
                     "guard-unavailable",
@@ -99,14 +107,18 @@ class Guarded:
         for held in (self._listener, self._witness):
             if held is not None:
                 held.close()
+        if self._mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str], *, proxy_port: int) -> Ended:
+    def run(
+        self, command: Sequence[str], environment: Mapping[str, str], *, proxy_ports: Sequence[int]
+    ) -> Ended:
         """Run the command to its end.
 
         Raises: ReachProblem ``guard-failed`` if the canary got through, ``keeper-lost`` if the keeper was killed;
         UsageProblem ``command-not-started``.
         """
-        ports = (proxy_port, *self._ports)
+        ports = (*proxy_ports, *self._ports)
         self._write_rules(ports)
         read, write = os.pipe()
         plan = Plan(
@@ -122,21 +134,15 @@ class Guarded:
         )
         path = self._folder / "plan.json"
         path.write_bytes(msgspec.json.encode(plan))
-        before = family.hold_signals()
-        if kernel.is_linux():
-            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-        try:
-            keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
-                [sys.executable, "-I", "-m", "truegreen.guards.keeper", str(path)],
-                env=self._environment(environment),
-                pass_fds=(write,),
-            )
-            os.close(write)
-            status = family.outlive(keeper.pid)
-            keeper.returncode = 0  # it was waited for
-            family.end_descendants(os.getpid(), parting_s=0.0)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        keeper = subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
+            [sys.executable, "-I", "-m", "truegreen.guards.keeper", str(path)],
+            env=self._environment(environment),
+            pass_fds=(write,),
+        )
+        os.close(write)
+        status = family.outlive(keeper.pid)
+        keeper.returncode = 0  # it was waited for
+        family.end_descendants(os.getpid(), parting_s=0.0)
         with os.fdopen(read, "rb") as report:
             steps = [msgspec.json.decode(line, type=Step) for line in report.read().splitlines()]
         return self._judged(steps, command, status)
@@ -193,6 +199,7 @@ class Guarded:
             f"loopback {LOOPBACK[self._guard]}",
             f"proxy 127.0.0.1:{ports[0]}",
             *(f"port {port}" for port in ports),
+            *(f"outside {port}" for port in sorted(self._outside) if self._guard == "namespace"),
             *(f"daemon {path}" for path in self._daemons),
         ]
         (self._folder / "guard.conf").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -203,6 +210,18 @@ class Guarded:
         if self._library is not None:
             own["LD_PRELOAD"] = _before(str(self._library), environment.get("LD_PRELOAD"))
         return {**environment, **own}
+
+
+def listening() -> set[int]:
+    """TCP ports at which somebody listens in this process's network namespace."""
+    found = set()
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for row in Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]:
+                cells = row.split()
+                if cells[3] == LISTENING:
+                    found.add(int(cells[1].rpartition(":")[2], 16))
+    return found
 
 
 def _before(first: str, rest: str | None) -> str:

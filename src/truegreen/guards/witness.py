@@ -6,6 +6,7 @@ the kernel, which has nobody at those addresses; what an attempt means for the r
 
 - A first packet of a TCP connection, a datagram, an echo request and any other transport to an address that is
   not loopback is an attempt. Multicast and broadcast reach nobody and are none.
+- A refusal on loopback is an attempt if somebody outside listens at that port: a model server of this machine, say.
 - A question to a name server is told with the name that was asked for; a question for this machine's own name is
   none. A name server on loopback (systemd's, say) would have asked outside, so a question to it counts too.
 - Packets of the proxy are dropped in the kernel, so that the witness has little to read; packets that it lost are
@@ -18,7 +19,7 @@ import ctypes
 import ipaddress
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from truegreen.guards.attempts import Attempt
@@ -29,7 +30,7 @@ SOL_PACKET, PACKET_STATISTICS = 263, 6
 PACKET_HOST = 0
 BUFFER_BYTES = 8 * 1024 * 1024
 TCP, UDP, ICMP, ICMPV6 = 6, 17, 1, 58
-SYN, ACK = 0x02, 0x10
+SYN, RST, ACK = 0x02, 0x04, 0x10
 DNS_PORT = 53
 ECHO_V4, ECHO_V6 = 8, 128
 HEAD_V4, HEAD_V6 = 20, 40
@@ -38,25 +39,33 @@ LOOPBACK_V4 = 127
 
 _FILTER = (
     (0x28, 0, 0, 0xFFFFF000),  # the packet's protocol
-    (0x15, 0, 8, ETH_P_IP),
+    (0x15, 0, 12, ETH_P_IP),
     (0x30, 0, 0, 16),  # first byte of the IPv4 destination
-    (0x15, 0, 6, LOOPBACK_V4),
-    (0x30, 0, 0, 9),  # its transport
-    (0x15, 0, 3, UDP),
+    (0x15, 0, 10, LOOPBACK_V4),
     (0xB1, 0, 0, 0),  # length of its header
+    (0x30, 0, 0, 9),  # its transport
+    (0x15, 2, 0, UDP),
+    (0x15, 3, 0, TCP),
+    (0x06, 0, 0, 0),
     (0x48, 0, 0, 2),  # port of the destination
-    (0x15, 1, 0, DNS_PORT),
+    (0x15, 3, 2, DNS_PORT),
+    (0x50, 0, 0, 13),  # flags
+    (0x45, 1, 0, RST),
     (0x06, 0, 0, 0),
     (0x06, 0, 0, 0xFFFF),
 )
-"""Classic BPF: packets to 127.0.0.0/8 are dropped but for questions to a name server there; all others are kept."""
+"""Classic BPF: of packets to 127.0.0.0/8 only questions to a name server and refusals are kept; all others are."""
 
 
 class Witness:
     """An open ear on loopback; made inside the namespace, with its privileges."""
 
-    def __init__(self) -> None:
-        """Raises: OSError without CAP_NET_RAW in this namespace."""
+    def __init__(self, outside: Collection[int] = ()) -> None:
+        """``outside`` are ports at which somebody on this machine listens, outside the namespace.
+
+        Raises: OSError without CAP_NET_RAW in this namespace.
+        """
+        self._outside = frozenset(outside)
         self._own = socket.gethostname().lower().encode("ascii", "replace")
         self._sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         code = b"".join(struct.pack("=HBBI", *step) for step in _FILTER)
@@ -78,7 +87,10 @@ class Witness:
                 data, place = self._sock.recvfrom(0xFFFF)
             except BlockingIOError:
                 return
-            if place[2] == PACKET_HOST and (found := attempt_of(place[1], data, self._own)) is not None:
+            if (
+                place[2] == PACKET_HOST
+                and (found := attempt_of(place[1], data, self._own, self._outside)) is not None
+            ):
                 yield found
 
     def lost(self) -> int:
@@ -91,7 +103,9 @@ class Witness:
         self._sock.close()
 
 
-def attempt_of(protocol: int, data: bytes, own_name: bytes = b"") -> Attempt | None:
+def attempt_of(
+    protocol: int, data: bytes, own_name: bytes = b"", outside: Collection[int] = ()
+) -> Attempt | None:
     """What a packet says of reaching out, or None; ``data`` begins with its IP header."""
     if protocol == ETH_P_IP and len(data) >= HEAD_V4:
         address = ipaddress.ip_address(data[16:20])
@@ -105,8 +119,18 @@ def attempt_of(protocol: int, data: bytes, own_name: bytes = b"") -> Attempt | N
         return None
     if address.is_multicast or address.is_unspecified:
         return None
+    if address.is_loopback and transport == TCP:
+        return _refused(rest, outside)
     found = _told(address, transport, rest, own_name)
     return None if found is not None and address.is_loopback and found.what != "lookup" else found
+
+
+def _refused(rest: bytes, outside: Collection[int]) -> Attempt | None:
+    """A refusal by a port at which nobody listens here and somebody does outside."""
+    if len(rest) <= 13 or rest[13] & (RST | ACK) != RST | ACK:  # noqa: PLR2004 - the byte of flags
+        return None
+    port = int.from_bytes(rest[:2])
+    return _attempt("connect", f"127.0.0.1:{port}") if port in outside else None
 
 
 def _told(

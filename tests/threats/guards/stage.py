@@ -92,7 +92,7 @@ def main(guard, how, static_client, names):
         hidden = HIDDEN[guard] if how == "alone" else ()
         command = ["env", *(word for name in hidden for word in ("-u", name)), *command]
         try:
-            ended = guarded.run(command, environment, proxy_port=port)
+            ended = guarded.run(command, environment, proxy_ports=[port])
         finally:
             stop.set()
     attempts = [f"{each.layer} {each.what} {each.address}" for each in ended.attempts]

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -30,7 +31,7 @@ with Guarded(guard, refuses=refuses == "refuses", folder=folder, cache=Path(os.e
     threading.Thread(target=serve, daemon=True).start()
     port = proxy.getsockname()[1]
     try:
-        ended = guarded.run(command, {**os.environ, "PROXY_PORT": str(port)}, proxy_port=port)
+        ended = guarded.run(command, {**os.environ, "PROXY_PORT": str(port)}, proxy_ports=[port])
         said = {"code": ended.code, "left": ended.left, "lost": ended.lost,
             "attempts": [f"{each.what} {each.address.replace(str(port), 'PROXY')}" for each in ended.attempts]}
     except TruegreenProblem as problem:
@@ -111,9 +112,48 @@ def test_a_test_s_own_server_answers(guard, ended):
     assert (1 if guard == "landlock" else 0) == found["code"]
 
 
+SERVED_OUTSIDE = (
+    "import socket\ntry:\n    socket.create_connection(('127.0.0.1', %d), 5)\nexcept OSError:\n    pass"
+)
+WAITS_FOR_ITS_SERVER = """
+import socket, subprocess, sys, time
+with socket.create_server(("127.0.0.1", 0)) as free:
+    port = free.getsockname()[1]
+def is_up():
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+assert not is_up()
+server = subprocess.Popen([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)],
+    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while not is_up():
+    time.sleep(0.05)
+server.kill()
+"""
+
+
+def test_a_server_of_this_machine_is_outside(guard, ended):
+    """A model server on loopback that somebody else started, asked by Python and by curl."""
+    with socket.create_server(("127.0.0.1", 0)) as foreign:
+        port = foreign.getsockname()[1]
+        told = [f"connect 127.0.0.1:{port}"]
+        assert told == ended(guard, sys.executable, "-c", SERVED_OUTSIDE % port)["attempts"]
+        if guard != "audit":
+            asked = ended(guard, "sh", "-c", f"curl -s -m 5 http://127.0.0.1:{port}/ || true")
+            assert told == asked["attempts"]
+
+
+def test_waiting_for_a_server_of_ones_own_is_no_attempt(guard, ended):
+    """The port is asked before the server listens."""
+    if guard == "landlock":
+        pytest.skip("Landlock learns no port after it was taken")
+    assert (0, []) == tuple(
+        ended(guard, sys.executable, "-c", WAITS_FOR_ITS_SERVER)[name] for name in ("code", "attempts")
+    )
+
+
 def test_a_run_that_watches_tells_and_refuses_nothing(ended):
     """For recording and live calls."""
-    with __import__("socket").create_server(("127.0.0.1", 0)) as other:
+    with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         text = f"import socket; socket.create_connection(('127.0.0.1', {port}), 5)"
         found = ended("audit", sys.executable, "-c", text, refuses=False)

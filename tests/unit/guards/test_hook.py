@@ -163,6 +163,21 @@ def test_in_a_namespace_all_of_loopback_is_the_runs(run):
         assert FREE == run(text, "mode refuse", "loopback any")
 
 
+def test_a_port_of_nobody_is_refused_by_the_kernel(run, written):
+    """Whoever waits for a server of its own asks before it listens: no attempt."""
+    text = TRY.format("socket.create_connection(('127.0.0.1', 1), 5)")
+    for loopback in ("own", "any"):
+        assert ["ConnectionRefusedError", False] == run(text, "mode refuse", f"loopback {loopback}")
+    assert [] == written()
+
+
+def test_in_a_namespace_a_port_that_is_served_outside_is_an_attempt(run, written):
+    """A model server of this machine is asked for, which is not there any more."""
+    text = TRY.format("socket.create_connection(('127.0.0.1', 1), 5)")
+    assert REFUSED == run(text, "mode refuse", "loopback any", "outside 1")
+    assert ["connect 127.0.0.1:1"] == written()
+
+
 def test_a_run_that_watches_only_writes_down(run, written):
     """The connection goes on."""
     with socket.create_server(("127.0.0.1", 0)) as other:

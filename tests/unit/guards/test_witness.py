@@ -82,6 +82,16 @@ def test_loopback_and_multicast_reach_nobody():
     assert [None] * 6 == none
 
 
+def test_a_refusal_of_a_port_that_is_served_outside_is_an_attempt():
+    """A model server of this machine is asked, and is not there; a port of nobody is no matter."""
+    refusal = ipv4("127.0.0.1", 6, struct.pack("!HHIIBBHHH", 11434, 5000, 0, 0, 5 << 4, 0x14, 0, 0, 0))
+    found = attempt_of(witness.ETH_P_IP, refusal, b"own", {11434})
+    assert ("connect", "127.0.0.1:11434") == (found.what, found.address)
+    assert None is attempt_of(witness.ETH_P_IP, refusal, b"own", {8000})
+    accepted = ipv4("127.0.0.1", 6, struct.pack("!HHIIBBHHH", 11434, 5000, 0, 0, 5 << 4, SYN_ACK, 0, 0, 0))
+    assert None is attempt_of(witness.ETH_P_IP, accepted, b"own", {11434})
+
+
 def test_a_lookup_says_its_name():
     """At a name server outside, and at one on loopback that would ask outside."""
     assert ("packet", "lookup", "api.openai.com (at 8.8.8.8:53)") == told(
@@ -126,14 +136,19 @@ from truegreen.guards import namespace
 from truegreen.guards.witness import Witness
 namespace.enter()
 own = socket.create_server(("127.0.0.1", 0))
-ear = Witness()
+with socket.create_server(("127.0.0.1", 0)) as gone:
+    served, unserved = gone.getsockname(), ("127.0.0.1", 1)
+ear = Witness([served[1]])
 socket.create_connection(own.getsockname()).close()
+for place in (served, unserved):
+    with socket.socket() as sock:
+        sock.connect_ex(place)
 for host in ("203.0.113.9", "198.51.100.3"):
     with socket.socket() as sock:
         sock.connect_ex((host, 443))
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
     sock.sendto(b"x", ("203.0.113.9", 1234))
-print(json.dumps([[f"{each.what} {each.address}" for each in ear.seen()], [each for each in ear.seen()], ear.lost()]))
+print(json.dumps([[f"{each.what} {each.address}".replace(str(served[1]), "SERVED") for each in ear.seen()], [each for each in ear.seen()], ear.lost()]))
 """
 
 
@@ -141,5 +156,10 @@ def test_the_kernel_shows_what_was_sent(elsewhere, refused_here):
     """In the order of sending, each once, nothing lost, and nothing of loopback."""
     if refused_here["namespace"]:
         pytest.skip(f"this machine does not allow namespaces: {refused_here['namespace']}")
-    seen = ["connect 203.0.113.9:443", "connect 198.51.100.3:443", "datagram 203.0.113.9:1234"]
+    seen = [
+        "connect 127.0.0.1:SERVED",
+        "connect 203.0.113.9:443",
+        "connect 198.51.100.3:443",
+        "datagram 203.0.113.9:1234",
+    ]
     assert [seen, [], 0] == elsewhere(LISTEN)

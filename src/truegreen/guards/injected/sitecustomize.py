@@ -7,7 +7,7 @@ Python that ignores its environment (``-I``, ``-E``, ``-S``), to the outer layer
 - It is found through PYTHONPATH as ``sitecustomize`` before anything of the command is imported, and then loads the
   ``sitecustomize`` that it stands before.
 - An audit hook cannot be removed. Refused are connections and datagrams to anything but the proxy, the ports that
-  were allowed, and listeners on loopback that belong to the run; name lookups that would leave the machine;
+  were allowed, and loopback as far as nobody outside the run listens there; name lookups that would leave the machine;
   sockets of families that reach past the internet protocols; sockets of daemons that act for others.
 - Each refusal is one line that names the address, and one line in the run's file, so that a program that swallows
   the error does not turn the run green. A configuration that cannot be read refuses everything but the machine's
@@ -45,6 +45,7 @@ class Rules:
         self.refuses = True
         self.loopback = "listed"
         self.ports: set[int] = set()
+        self.outside: set[int] = set()
         self.daemons: set[str] = set()
         self.keeper = 0
         self.proxy = "the proxy"
@@ -63,6 +64,8 @@ class Rules:
             self.loopback = value
         elif word == "port":
             self.ports.add(int(value))
+        elif word == "outside":
+            self.outside.add(int(value))
         elif word == "daemon":
             self.daemons.add(value)
         elif word == "keeper":
@@ -129,13 +132,14 @@ class Guard:
         return raw in (bytes(16), bytes(15) + b"\x01")
 
     def _is_of_this_run(self, sock: Any, port: int) -> bool:
+        """Whether a port of loopback may be asked: where nobody listens, the kernel refuses by itself."""
         rules = self._rules
-        if rules.loopback == "any" or port in rules.ports:
-            return True
-        if rules.loopback != "own":
-            return False
-        inodes = listeners("tcp" if sock.type == _socket.SOCK_STREAM else "udp", port)
-        return bool(inodes) and any(holds(pid, inodes) for pid in family(rules.keeper))
+        if port in rules.ports or rules.loopback == "listed":
+            return port in rules.ports
+        found = listeners("tcp" if sock.type == _socket.SOCK_STREAM else "udp", port)
+        if rules.loopback == "any":
+            return bool(found) or port not in rules.outside
+        return not found or any(holds(pid, found) for pid in family(rules.keeper))
 
     def _refuse(self, what: str, address: str, error: type[OSError] = PermissionError) -> None:
         note(what, address)

@@ -108,6 +108,24 @@ static int noted(const char *kind, int port) {
     return found;
 }
 
+/* Whether anybody on this machine listens at a port: where nobody does, the kernel refuses by itself. */
+static int is_served(const char *kind, int port) {
+    static const char *const tables[] = {"", "6"};
+    char path[64], line[512];
+    unsigned int found, state;
+    int served = 0;
+    for (int each = 0; each < 2 && !served; each++) {
+        snprintf(path, sizeof path, "/proc/net/%s%s", kind, tables[each]);
+        FILE *file = fopen(path, "re");
+        if (!file) continue;
+        while (!served && fgets(line, sizeof line, file))
+            if (sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*s %x", &found, &state) == 2)
+                served = (int)found == port && (!strcmp(kind, "udp") || state == 0x0A);
+        fclose(file);
+    }
+    return served;
+}
+
 static const char *kind_of(int sock) {
     int type = 0;
     socklen_t size = sizeof type;
@@ -152,7 +170,7 @@ static int stops(const char *what, int sock, const struct sockaddr *address, soc
         if (any_loopback) return 0;
         for (int each = 0; each < port_count; each++)
             if (ports[each] == port) return 0;
-        if (own_loopback && noted(kind_of(sock), port)) return 0;
+        if (own_loopback && (noted(kind_of(sock), port) || !is_served(kind_of(sock), port))) return 0;
     }
     if (address->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, host, sizeof host);
