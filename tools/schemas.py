@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from truegreen.cassettes import cassette
+from truegreen.cassettes import cassette, contract_check
 from truegreen.core import baseline, decision, index, policy, record, replay_session, subject
 from truegreen.core.digest import Sha256
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LANE_NAME_SHAPE, Key
@@ -99,6 +99,10 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
     (replay_session.Played, "count"): COUNTED,
     (replay_session.Missed, "count"): COUNTED,
     (replay_session.Missed, "code"): KEBAB,
+    (contract_check.Finding, "code"): KEBAB,
+    (contract_check.Finding, "weight"): {"enum": list(contract_check.WEIGHTS)},
+    (contract_check.Finding, "problem"): {"maxLength": 500},
+    (contract_check.Made, "components"): {"additionalProperties": {"type": "string"} | ANY_DIGEST},
     (ledger.Sample, "n"): COUNTED,
     (ledger.Sample, "bucket"): {"enum": list(ledger.BUCKETS)},
     (ledger.Sample, "detail"): {"maxLength": 500},
@@ -125,6 +129,7 @@ BY_FIELD: Mapping[tuple[type, str], Schema] = {
 TYPES: Mapping[str, type] = {
     "baseline.v1": baseline.Baseline,
     "cassette.v1": cassette.Cassette,
+    "contract-check.v1": contract_check.ContractCheckBody,
     "decision.v1": decision.Decision,
     "record.v1": record.Envelope,
     "removed.v1": baseline.RemovedFile,
@@ -242,7 +247,11 @@ def policy_schema() -> Schema:
         "not": {"additionalProperties": never_required},
     }
     top = _table("The policy: truegreen.toml as JSON.", ())
-    top["properties"] |= {"check": _table("The check that the forge shows.", ("check",)), "lanes": lanes}
+    top["properties"] |= {
+        "check": _table("The check that the forge shows.", ("check",)),
+        "cassettes": _table("Whose recordings count.", ("cassettes",)),
+        "lanes": lanes,
+    }
     top["required"] += ["lanes"]
     return _headed("policy.v1", top)
 

@@ -11,6 +11,7 @@ import error_codes
 import pytest
 import tree
 
+from truegreen.cassettes import check
 from truegreen.cli import main
 from truegreen.report.reasons import CATALOGUE, catalogue
 
@@ -25,6 +26,8 @@ FROM_DATA: dict[str, tuple[str, ...]] = {
     # hands on codes of findings and of Unreachable, and says what a refused artifact is
     "gate/decide.py": ("archive-contradicts", "archive-refused", "evidence-missing"),
     "gate/ledger_cases.py": ("endpoint-outage",),  # codes of the merge table, some told once for the lane
+    "gate/replay_lane.py": tuple(check.CODES),  # codes of findings about recordings
+    "gate/replay_record.py": (),  # hands on codes of Unreachable
     "gate/verify_inputs.py": (),  # hands on codes of Unreachable
     "report/story.py": (),  # likewise
     "report/line.py": (),  # gives a decision without causes its own code back

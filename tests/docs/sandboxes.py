@@ -20,6 +20,7 @@ from factories.records import record_of
 from truegreen.core.call_log import CallEntry, line_of, microseconds
 from truegreen.endpoint.fake import FakeEndpoint
 from truegreen.endpoint.scenario_file import load_scenario
+from truegreen.wiring.rehearsal import replays
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,6 +75,15 @@ def sampling(folder: Path) -> dict[str, str]:
     for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "cases"]):
         subprocess.run(["git", "-C", folder, *command], check=True)
     return {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+def replayed(folder: Path) -> dict[str, str]:
+    """A folder with one recording that keeps its contract."""
+    made = replays.recordings(folder.parent / f"{folder.name}-scratch")
+    for name, data in made.items():
+        (folder / "cassettes" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "cassettes" / name).write_bytes(data)
+    return empty(folder) | {"CI": "", "GITHUB_ACTIONS": ""}
 
 
 def calls(folder: Path) -> dict[str, str]:
@@ -226,4 +236,5 @@ SANDBOXES: dict[str, Callable[[Path], dict[str, str] | AbstractContextManager[di
     "quarantine": quarantine,
     "decision": decision,
     "recordings": recordings,
+    "replayed": replayed,
 }

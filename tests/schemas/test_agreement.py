@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from truegreen.cassettes.cassette import Cassette
+from truegreen.cassettes.contract_check import ContractCheckBody
 from truegreen.core.baseline import read_baseline, read_removed
 from truegreen.core.canonical import write_json
 from truegreen.core.decision import Decision
@@ -74,6 +75,10 @@ def _cassette(value):
     msgspec.convert(value, Cassette, strict=True)
 
 
+def _contract_check(value):
+    msgspec.convert(value, ContractCheckBody, strict=True)
+
+
 def _decision(value):
     msgspec.convert(value, Decision, strict=True)
 
@@ -82,6 +87,7 @@ KINDS = {"sample-ledger": KindFacts(model_backed=False, built=True)}
 READERS = {
     "cassette.v1": _cassette,
     "baseline.v1": lambda value: read_baseline(write_json(value)),
+    "contract-check.v1": _contract_check,
     "decision.v1": _decision,
     "policy.v1": lambda value: read_policy(_toml(value), kinds=KINDS),
     "replay-session.v1": lambda value: read_session(write_json(value)),
@@ -96,8 +102,9 @@ READERS = {
 ONLY_THE_READER = {
     "cassette.v1": [],
     "baseline.v1": ["are not sorted"],
+    "contract-check.v1": [],
     "decision.v1": [],
-    "policy.v1": [],
+    "policy.v1": ["does nothing for the kind"],
     "quarantine.v1": ["asked later than its start", "stands twice", "no year in UTC"],
     "record.v1": [],
     "removed.v1": ["stands twice"],
@@ -110,6 +117,7 @@ ONLY_THE_READER = {
 ONLY_THE_SCHEMA = {
     "cassette.v1": "cassette.v1 at ",
     "record.v1": "record.v1 at schema:",  # a kind that nobody knows: the gate has its own words for it
+    "contract-check.v1": "contract-check.v1 at ",
     "decision.v1": "decision.v1 at ",
     "sample-ledger.v1": "sample-ledger.v1 at ",
 }

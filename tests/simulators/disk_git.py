@@ -41,11 +41,18 @@ class DiskGit:
         return ran.stdout.decode("utf-8", "surrogateescape").strip("\n")
 
     def commit(
-        self, files: Mapping[str, bytes | tuple[str, bytes]], *, parents=(), branch=None, message=""
+        self,
+        files: Mapping[str, bytes | tuple[str, bytes]],
+        *,
+        parents=(),
+        branch=None,
+        message="",
+        author="",
     ) -> str:
         """Add a commit of these files and move the branch there."""
         lineage = [word for parent in parents for word in ("-p", parent)]
-        oid = self.git("commit-tree", self.add_tree(files), *lineage, feed=message.encode())
+        named = {"GIT_AUTHOR_EMAIL": author} if author else {}
+        oid = self.git("commit-tree", self.add_tree(files), *lineage, feed=message.encode(), **named)
         if branch:
             self.git("update-ref", f"refs/heads/{branch}", oid)
         return oid

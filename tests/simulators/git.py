@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import ReachProblem
-from truegreen.core.ports import MergedTree, TreeEntry
+from truegreen.core.ports import FileChange, MergedTree, TreeEntry
 from truegreen.core.subject import is_object_id
+
+AUTHOR = "author@example.org"
+"""Address of the author of a commit that names none."""
 
 
 class SimulatedGit:
@@ -21,14 +24,22 @@ class SimulatedGit:
         self.blobs: dict[str, bytes] = {}
         self.trees: dict[str, tuple[TreeEntry, ...]] = {}
         self.commits: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self.authors: dict[str, str] = {}
         self.branches: dict[str, str] = {}
 
     def commit(
-        self, files: Mapping[str, bytes | tuple[str, bytes]], *, parents=(), branch=None, message=""
+        self,
+        files: Mapping[str, bytes | tuple[str, bytes]],
+        *,
+        parents=(),
+        branch=None,
+        message="",
+        author=AUTHOR,
     ) -> str:
         """Add a commit of these files (path to content, or to mode and content) and move the branch there."""
         tree = self.add_tree(files)
-        oid = _oid("commit", repr((tree, tuple(parents), message)).encode())
+        oid = _oid("commit", repr((tree, tuple(parents), message, author)).encode())
+        self.authors[oid] = author
         self.commits[oid] = (tree, tuple(parents))
         if branch:
             self.branches[branch] = oid
@@ -118,6 +129,24 @@ class SimulatedGit:
             found.append(at)
             at = next(iter(self.parents(at)), None)
         return tuple(reversed(found))
+
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        """Files below the folder that differ from the only parent's, for every commit that base does not hold."""
+        held, self_and_later = self._reachable(base), self._reachable(head)
+        newest_first = sorted(self_and_later - held, key=lambda oid: -len(self._reachable(oid)))
+        return tuple(change for oid in newest_first for change in self._changes_of(oid, folder))
+
+    def _changes_of(self, oid: str, folder: str) -> list[FileChange]:
+        parents = self.parents(oid)
+        if len(parents) > 1:
+            return []
+        old = {e.path: e for parent in parents for e in self.entries(self.tree_of(parent))}
+        new = {e.path: e for e in self.entries(self.tree_of(oid))}
+        paths = sorted(p for p in {*old, *new} if p.startswith(f"{folder}/") and old.get(p) != new.get(p))
+        return [
+            FileChange(commit=oid, author=self.authors[oid], path=p, oid=new[p].oid if p in new else None)
+            for p in paths
+        ]
 
     def _reachable(self, commit: str) -> frozenset[str]:
         seen: set[str] = set()

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from truegreen.cli import cassette_upkeep, problems
+from truegreen.cli.cassette_check import check
+from truegreen.cli.cassette_seal import seal
 from truegreen.core.outcome import Exit
 from truegreen.report.as_json import shown_json
 from truegreen.wiring import cassettes as wiring
@@ -18,7 +20,7 @@ def cassette() -> None:
     """Recordings of a model endpoint: what stands in them, and whether it can be trusted."""
 
 
-for _verb in cassette_upkeep.VERBS:
+for _verb in (*cassette_upkeep.VERBS, check, seal):
     cassette.add_command(_verb)
 
 

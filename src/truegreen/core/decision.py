@@ -119,6 +119,10 @@ class LaneRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Host that answered."""
     models_served: tuple[str, ...] = ()
     """Models that answered."""
+    replayed: int = 0
+    """Recordings that answered in place of an endpoint; more than 0 says that nothing was sampled."""
+    guard: str = ""
+    """What kept a replay from other sockets; empty for a lane that was sampled."""
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

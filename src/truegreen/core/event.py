@@ -5,11 +5,18 @@ What it decides: the shape that every forge adapter fills. What it leaves: readi
 
 - Nothing here comes from an artifact.
 - ``group_base`` is set on ``merge_group`` alone: the commit that the group is built on.
+- A pull request from another repository, or one whose runs Dependabot started, gets no secrets of the repository:
+  no model can be asked there.
+
+Source: GitHub Docs, "Using secrets in GitHub Actions" and "Troubleshooting Dependabot on GitHub Actions".
 """
 
 from __future__ import annotations
 
 import msgspec
+
+DEPENDABOT = "dependabot[bot]"
+"""The actor whose runs get no secrets, re-runs by other people included."""
 
 
 class EventFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,3 +52,11 @@ class EventFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Whether the working copy holds changes that no commit holds."""
     head_tree: str | None = None
     """Tree of a dirty working copy; otherwise the commit's own tree is asked of git."""
+    actor: str = ""
+    """Who started the first attempt of the run, where payload and variables name the same; else empty."""
+
+    @property
+    def is_keyless(self) -> bool:
+        """Whether jobs of this event's runs get no key to a model."""
+        is_fork = self.head_repo.casefold() != self.repo.casefold()
+        return self.event == "pull_request" and (is_fork or self.actor == DEPENDABOT)

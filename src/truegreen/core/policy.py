@@ -54,6 +54,10 @@ LATER_FORMATS = (
 TOPOLOGIES = ("editable",)
 SEALS = ("unsigned",)
 TRUNCATED = ("invalid", "fail")
+NO_SECRETS = ("replay",)
+"""What stands in for samples where a run has no key."""
+CONTRACT_CHECK = "contract-check"
+"""The kind that a replay writes."""
 
 DEFAULT_CAP = 33
 """Most samples a case under ``smoke`` unless the lane says otherwise (docs/adr/0003)."""
@@ -126,6 +130,18 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None
     """Who is asked when the lane is undecided."""
 
+    cassettes: str = "cassettes"
+    """Folder of the lane's recordings and contracts, from the root."""
+    no_secrets: str | None = None
+    """``replay``: on an event whose runs have no key, the lane is held by a ``contract-check``; null: it holds."""
+    guard: str | None = None
+    """The weakest guard against calls past the proxy that a replay may have had; null demands none."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether a ``contract-check`` can speak for the lane at all."""
+        return self.kind == CONTRACT_CHECK or self.no_secrets is not None
+
     def ruler_view(self) -> dict[str, Any]:
         """The lane's effective table as far as it judges: what goes into the ruler digest."""
         judging = ("kind", "tests", "rule", "samples", "cap", "ruler", "truncated", "model")
@@ -145,6 +161,15 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """``editable``: the pull request can edit the workflow that gates it."""
 
 
+class CassetteTrust(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose recordings count without having been on the base branch."""
+
+    authors: tuple[str, ...] = ()
+    """E-mail addresses of commit authors."""
+    keys: tuple[str, ...] = ()
+    """Public keys of recorders."""
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """One policy file, read whole."""
 
@@ -156,6 +181,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Lanes in file order; never empty and at least one of them required."""
     harness: tuple[str, ...]
     """Patterns of further files that decide what is run and read."""
+    cassettes: CassetteTrust = msgspec.field(default_factory=CassetteTrust)
+    """Whose recordings count."""
     max_quarantined: int
     """Most entries of the quarantine."""
     max_quarantine_days: int

@@ -19,6 +19,7 @@ import msgspec
 
 from truegreen.core import names, policy
 from truegreen.core.record import LANE_NAME
+from truegreen.core.replay_session import GUARDS
 from truegreen.core.shapes import LINE, Above, ListOf, OneOf, Rule, Shape, Text, Whole
 
 ANY_LANE = "*"
@@ -82,6 +83,24 @@ _PATH = Text(meaning="a path from the root", max_characters=1024, rules=(_NO_BAC
 _PATTERN = Text(meaning="a pattern of paths", max_characters=names.MAX_PATTERN, rules=(_GLOB, _NFC))
 _BRANCH = Text(meaning="the name of a branch", max_characters=255, rules=(_NO_WILDCARD, _SHORT, _REF))
 _WORKFLOW_PATH = Text(meaning="the path of a workflow file", max_characters=255, rules=(_WORKFLOW, _NFC))
+_EMAIL = Text(
+    meaning="an e-mail address as git shows it",
+    max_characters=254,
+    rules=(
+        LINE,
+        Rule(pattern=r"[^\x00-\x20<>@]+@[^\x00-\x20<>@]+", asked="an address such as ana@example.com"),
+    ),
+)
+_PUBLIC_KEY = Text(
+    meaning="an ed25519 public key",
+    max_characters=60,
+    rules=(
+        Rule(
+            pattern=r"ed25519:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=",
+            asked="ed25519: and the Base64 of 32 bytes, as `truegreen cassette seal` prints it",
+        ),
+    ),
+)
 _KIND = Text(
     meaning="the name of a record kind",
     max_characters=41,
@@ -150,6 +169,22 @@ _CHECK: tuple[Key, ...] = (
         later={"owned": "branch safety (checks audit)", "locked": "branch safety (checks audit)"},
         meaning="Who could edit the gate; named in every decision. `editable`: a pull request can edit the workflow "
         "that gates it, so honest mistakes are caught and nothing more is promised.",
+    ),
+)
+
+_CASSETTES: tuple[Key, ...] = (
+    Key(
+        path=("cassettes", "authors"),
+        shape=ListOf(item=_EMAIL, meaning="a list of e-mail addresses"),
+        default=[],
+        meaning="Authors of commits whose recordings and contracts count without a seal, by the address in the commit. "
+        "On a pull request from a fork the address proves nothing, and only seals count.",
+    ),
+    Key(
+        path=("cassettes", "keys"),
+        shape=ListOf(item=_PUBLIC_KEY, meaning="a list of public keys"),
+        default=[],
+        meaning="Public keys of recorders: a recording that one of them sealed counts, whoever committed it.",
     ),
 )
 
@@ -293,12 +328,35 @@ _LANE: tuple[Key, ...] = (
         "Who is asked when the lane is undecided.",
         default_words="nobody is named",
     ),
+    _lane(
+        "cassettes",
+        _PATH,
+        "cassettes",
+        "The folder with the lane's recordings and contracts, for lanes that replay.",
+    ),
+    _lane(
+        "no_secrets",
+        OneOf(values=policy.NO_SECRETS),
+        None,
+        "What stands in for samples on a pull request whose runs get no key: from a fork, or started by Dependabot. "
+        "`replay`: a `contract-check` must hold, and the decision says that it was replayed, not sampled.",
+        default_words="nothing: such a pull request holds",
+        later={"approve": "samples by leave of a maintainer", "queue": "samples in the merge queue only"},
+    ),
+    _lane(
+        "guard",
+        OneOf(values=GUARDS[1:]),
+        None,
+        "The weakest guard against calls past the proxy that a replay may have had: `audit` (Python alone), `preload`, "
+        "`landlock`, `namespace`. Less than that holds.",
+        default_words="none is demanded; the decision names the one that was there",
+    ),
 )
 
-KEYS: Final[Mapping[KeyPath, Key]] = {key.path: key for key in (*_TOP, *_CHECK, *_LANE)}
+KEYS: Final[Mapping[KeyPath, Key]] = {key.path: key for key in (*_TOP, *_CHECK, *_CASSETTES, *_LANE)}
 """Every key that is built, by path, in the order of the documentation."""
 
-TABLES: Final[frozenset[KeyPath]] = frozenset({("check",), ("lanes",), ("lanes", ANY_LANE)})
+TABLES: Final[frozenset[KeyPath]] = frozenset({("check",), ("cassettes",), ("lanes",), ("lanes", ANY_LANE)})
 """Paths that are tables."""
 
 LATER_KEYS: Final[Mapping[KeyPath, str]] = {
@@ -309,7 +367,6 @@ LATER_KEYS: Final[Mapping[KeyPath, str]] = {
     ("override",): "an override on record",
     ("prices",): "spend in dollars",
     ("redact",): "what evidence exposes of answers",
-    ("lanes", ANY_LANE, "no_secrets"): "forks and bots without a key",
     ("lanes", ANY_LANE, "max_usd"): "spend in dollars",
     ("lanes", ANY_LANE, "keys"): "signed records",
     ("lanes", ANY_LANE, "fresh_for"): "evidence kept for unchanged keys",
@@ -318,7 +375,23 @@ LATER_KEYS: Final[Mapping[KeyPath, str]] = {
     ("lanes", ANY_LANE, "incubate"): "new cases that do not gate yet",
     ("lanes", ANY_LANE, "retries"): "kinds of which only one attempt counts",
     ("lanes", ANY_LANE, "ruler_from"): "base's ruler on head's code",
-    ("lanes", ANY_LANE, "guard"): "guards against calls that bypass the proxy",
     ("lanes", ANY_LANE, "empty_plan"): "shards",
 }
 """Keys that the design names and this version does not build, each with what it is for."""
+
+REPLAY_KEYS = ("cassettes", "guard")
+"""Keys of lanes that replay: elsewhere they would be read and do nothing."""
+SAMPLE_KEYS = (
+    "rule",
+    "samples",
+    "cap",
+    "truncated",
+    "max_calls",
+    "max_minutes",
+    "timeout_s",
+    "concurrency",
+    "model",
+    "allow_removed",
+    "no_secrets",
+)
+"""Keys of lanes that are sampled: elsewhere they would be read and do nothing."""

@@ -22,12 +22,14 @@ import msgspec
 
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import UsageProblem
-from truegreen.core.policy import POLICY_FILE, KindFacts, Policy
+from truegreen.core.policy import CONTRACT_CHECK, POLICY_FILE, KindFacts, Policy
 from truegreen.core.policy_keys import (
     ANY_LANE,
     KEYS,
     LANE_NAME_SHAPE,
     LATER_KEYS,
+    REPLAY_KEYS,
+    SAMPLE_KEYS,
     TABLES,
     Key,
     KeyPath,
@@ -93,6 +95,7 @@ def _problems(file: TomlFile, kinds: Kinds) -> Iterator[_Found]:
     for name, lane in lanes.items():
         if isinstance(lane, dict):
             yield from _kind_problems(file, name, lane, kinds)
+            yield from _idle_problems(file, name, lane)
     yield from _role_problems(file, lanes)
 
 
@@ -165,6 +168,20 @@ def _kind_problems(file: TomlFile, name: str, lane: dict[str, Any], kinds: Kinds
         yield _later(file, path, f"{dotted(path)} = {written(kind)}", "records of a later kind")
 
 
+def _idle_problems(file: TomlFile, name: str, lane: dict[str, Any]) -> Iterator[_Found]:
+    """A key that the lane's kind has no use for would be read and do nothing."""
+    is_replayed = lane.get("kind", KEYS["lanes", ANY_LANE, "kind"].default) == CONTRACT_CHECK
+    replays = is_replayed or "no_secrets" in lane
+    idle = SAMPLE_KEYS if is_replayed else () if replays else REPLAY_KEYS
+    for key in (key for key in idle if key in lane):
+        path: TomlPath = ("lanes", name, key)
+        asked_for = "a lane that is sampled" if is_replayed else 'a lane that replays (no_secrets = "replay")'
+        sentence = (
+            f"{dotted(path)} does nothing for the kind {lane.get('kind', 'sample-ledger')}, asked {asked_for}"
+        )
+        yield _Found(path, file.problem_at(path, "policy-value", sentence))
+
+
 def _role_problems(file: TomlFile, lanes: dict[str, Any]) -> Iterator[_Found]:
     """A lane whose role cannot be read is not counted against the policy a second time."""
     roles = [
@@ -213,7 +230,14 @@ class _Filled:
     def policy(self, data: bytes) -> Policy:
         check = self.table(("check",), ("check",))
         lanes = [self.lane(name, check) for name in self.file.root["lanes"]]
-        whole = {**self.table((), ()), "check": check, "lanes": lanes, "sources": self.sources}
+        trust = self.table(("cassettes",), ("cassettes",))
+        whole = {
+            **self.table((), ()),
+            "check": check,
+            "cassettes": trust,
+            "lanes": lanes,
+            "sources": self.sources,
+        }
         del whole["schema"]
         return msgspec.convert({**whole, "digest": sha256_of(data), "text": self.file.text}, Policy)
 

@@ -47,6 +47,19 @@ class MergedTree(msgspec.Struct, frozen=True, kw_only=True):
     """Paths in conflict."""
 
 
+class FileChange(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What one commit did to one file."""
+
+    commit: str
+    """The commit."""
+    author: str
+    """E-mail address of its author, as the commit says; anybody can write any."""
+    path: str
+    """Path of the file, as in ``TreeEntry``."""
+    oid: str | None
+    """Id of the blob that the commit left there; null if it took the file away."""
+
+
 class GitPort(Protocol):
     """Questions to a repository with full history; none changes it or runs its code.
 
@@ -96,6 +109,13 @@ class GitPort(Protocol):
 
     def commits_between(self, base: str, head: str) -> tuple[str, ...]:
         """Commits reachable from ``head`` and not from ``base`` along first parents, oldest first."""
+        ...
+
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        """What commits reachable from ``head`` and not from ``base`` did below ``folder``, newest first.
+
+        A merge is no author: what only a merge changed is not here.
+        """
         ...
 
 

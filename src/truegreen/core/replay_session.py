@@ -69,8 +69,8 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     code: str
     """Kebab-case: ``cassette-missing``, ``cassette-exhausted``, …."""
-    key: Sha256
-    """Key of what was asked."""
+    key: Sha256 | None
+    """Key of what was asked; null for a request that cannot be read, so that it has none."""
     count: int
     """How often it was asked in vain."""
     template: str | None = None
@@ -186,9 +186,10 @@ def _hits(parts: tuple[ReplaySession, ...]) -> tuple[Played, ...]:
 
 
 def _misses(parts: tuple[ReplaySession, ...]) -> tuple[Missed, ...]:
-    found: dict[tuple[Sha256, str], Missed] = {}
+    found: dict[tuple[str, str], Missed] = {}
     for miss in (miss for part in parts for miss in part.misses):
-        known = found.get((miss.key, miss.code))
+        place = (miss.key or "", miss.code)
+        known = found.get(place)
         more = known.count if known else 0
-        found[miss.key, miss.code] = msgspec.structs.replace(known or miss, count=more + miss.count)
+        found[place] = msgspec.structs.replace(known or miss, count=more + miss.count)
     return tuple(found[key] for key in sorted(found))

@@ -26,6 +26,7 @@ from truegreen.core.toml import dotted
 HOMES: Final[Mapping[str, str]] = {
     "baseline.v1": "truegreen.core",
     "cassette.v1": "truegreen.cassettes",
+    "contract-check.v1": "truegreen.cassettes",
     "decision.v1": "truegreen.core",
     "policy.v1": "truegreen.core",
     "quarantine.v1": "truegreen.quarantine",

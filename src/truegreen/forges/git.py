@@ -13,7 +13,7 @@ kept from running code, to ``git_process``; what the answers mean, to the gate.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +24,7 @@ import msgspec
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import ReachProblem
 from truegreen.core.file_names import file_name_text
-from truegreen.core.ports import MergedTree, TreeEntry
+from truegreen.core.ports import FileChange, MergedTree, TreeEntry
 from truegreen.core.quoted import quoted
 from truegreen.core.subject import is_object_id
 from truegreen.forges.git_objects import ObjectReader
@@ -163,6 +163,38 @@ class GitRepository:
         _, out = self.process.run("rev-list", "--first-parent", "--reverse", head, f"^{base}")
         return tuple(out.decode().split())
 
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        """What commits reachable from ``head`` and not from ``base`` did below ``folder``, newest first."""
+        self._need_history(base, head)
+        options = (
+            "-z",
+            "--format=%H",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "--full-history",
+            "--topo-order",
+        )
+        _, out = self.process.run(
+            "log", *options, "--diff-merges=off", head, f"^{base}", "--", f":(literal){folder}"
+        )
+        return tuple(self._changes(out.decode("latin-1").split("\0")))
+
+    def _changes(self, tokens: list[str]) -> Iterator[FileChange]:
+        """A whole id is a commit; a line of modes and ids speaks of the path that follows it."""
+        commit, parts = "", iter(tokens)
+        for token in parts:
+            if is_object_id(token):
+                commit = token
+            elif token:
+                oid = token.split(" ")[3]
+                yield FileChange(
+                    commit=commit,
+                    author=_author(self._objects.content(commit, "commit")),
+                    path=file_name_text(next(parts).encode("latin-1")),
+                    oid=oid if oid.strip("0") else None,
+                )
+
     def branch_of_head(self) -> str | None:
         """Short name of the branch that is checked out, or None for a detached head."""
         name = self.process.ask_clone("symbolic-ref", "--quiet", "HEAD", accepted=(0, 1)).rstrip("\n")
@@ -207,6 +239,13 @@ def _whole(oid: str) -> str:
     if not is_object_id(oid):
         raise ReachProblem("missing-object", f"{quoted(oid)} is not a whole object id, which is asked")
     return oid
+
+
+def _author(content: bytes) -> str:
+    """The address in the author's line of a commit; empty where there is none."""
+    lines = content.partition(b"\n\n")[0].split(b"\n")
+    said = next((line for line in lines if line.startswith(b"author ")), b"")
+    return said.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace") if b"<" in said else ""
 
 
 def _header(commit: str, content: bytes) -> _Header:

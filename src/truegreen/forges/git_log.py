@@ -20,7 +20,7 @@ import msgspec
 
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem, ReachProblem
-from truegreen.core.ports import GitPort, MergedTree, TreeEntry
+from truegreen.core.ports import FileChange, GitPort, MergedTree, TreeEntry
 from truegreen.core.quoted import quoted
 
 GitLog = dict[str, Any]
@@ -91,6 +91,10 @@ class _Recorder:
     def commits_between(self, base: str, head: str) -> tuple[str, ...]:
         return self._noted(f"commits_between {base} {head}", lambda: self._git.commits_between(base, head))
 
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        question = f"changes_between {base} {head} {folder}"
+        return self._noted(question, lambda: self._git.changes_between(base, head, folder))
+
     def _noted(self, question: str, ask: Callable[[], Answer]) -> Answer:
         if question in self._answers:  # objects do not change, and a decision sees one state of the branches
             known: Answer = self._answers[question]
@@ -151,6 +155,9 @@ class _Player:
 
     def commits_between(self, base: str, head: str) -> tuple[str, ...]:
         return self._read(f"commits_between {base} {head}", tuple[str, ...])
+
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        return self._read(f"changes_between {base} {head} {folder}", tuple[FileChange, ...])
 
     def _read(self, question: str, shape: type[Answer]) -> Answer:
         stored = self._log.get(question)

@@ -10,6 +10,8 @@ and merges, to git; which base branches are gated, to the gate.
   GitHub adds some every month.
 - A repository is itself when its id is: a re-run replays the payload of the old name after a rename. Without
   ``GITHUB_REPOSITORY_ID`` names are compared, without regard to case, as GitHub does. Branch names keep their case.
+- Who started the run is believed only if the variable ``GITHUB_ACTOR`` and the payload's sender agree: a re-run keeps
+  both, whoever asked for it.
 - On ``pull_request`` the variable ``GITHUB_SHA`` is the forge's test merge, which no payload holds reliably: it is
   not compared. A head repository that was deleted is called ``(deleted)``.
 
@@ -70,11 +72,16 @@ class _PullRequest(msgspec.Struct):
     base: _Side
 
 
+class _Sender(msgspec.Struct):
+    login: str = ""
+
+
 class _PullRequestPayload(msgspec.Struct):
     action: str
     number: int
     pull_request: _PullRequest
     repository: _Repository
+    sender: _Sender | None = None
 
 
 class _Group(msgspec.Struct):
@@ -140,6 +147,7 @@ def _pull_request(payload: _PullRequestPayload, runner: _Runner) -> GithubEvent:
             base_ref=_branch_name(base.ref),
             base_sha=_commit(base.sha),
             group_base=None,
+            actor=runner.actor(payload.sender),
         ),
         pull_requests=(request.number,),
         is_fork=is_fork,
@@ -249,6 +257,7 @@ class _Runner:
         base_ref: str,
         base_sha: str,
         group_base: str | None,
+        actor: str = "",
     ) -> EventFacts:
         return EventFacts(
             event=event,
@@ -263,7 +272,13 @@ class _Runner:
             run_id=self.number("GITHUB_RUN_ID"),
             run_attempt=self.number("GITHUB_RUN_ATTEMPT"),
             workflow=self._workflow(repo),
+            actor=actor,
         )
+
+    def actor(self, sender: _Sender | None) -> str:
+        """Who started the run: the one that payload and variable name alike, else nobody that we know of."""
+        named = self._environ.get("GITHUB_ACTOR", "")
+        return named if sender is not None and sender.login == named else ""
 
     def _workflow(self, repo: str) -> str:
         """Path of the workflow file; with its repository before it if that is another one."""

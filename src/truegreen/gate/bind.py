@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from truegreen.cassettes.contract_check import Check
 from truegreen.core.baseline import Baseline, Removed, read_baseline, read_removed
 from truegreen.core.decision import Cause
 from truegreen.core.digest import sha256_of
@@ -52,6 +53,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Version of the program that decides."""
     only_lane: str | None = None
     """Decide on one lane alone."""
+    check_recordings: Check | None = None
+    """Reads recordings."""
     worktree_policy: bytes | None = None
     """The working copy's policy when it is asked for in place of the base's."""
 
@@ -138,8 +141,7 @@ def _found(asked: Asked, bound: Bound, facts: Mapping[str, KindFacts]) -> Found:
     policy = _policy(asked, bound, files, facts)
     modes = {one.mode for one in (policy, default) if one is not None}
     bound.mode = "enforce" if "enforce" in modes else "observe"
-    if policy is not None:
-        bound.topology = policy.check.topology
+    bound.topology = bound.topology if policy is None else policy.check.topology
     return Found(asked=asked, bound=bound, files=files, policy=policy, default=default, kinds=facts)
 
 
@@ -155,6 +157,7 @@ def _ground(found: Found, policy: Policy, kinds: Mapping[str, Kind]) -> Ground:
         git=asked.git,
         now=asked.now,
         removed=_removed(found.files, bound),
+        check_recordings=asked.check_recordings,
         quarantine=_quarantine(asked, bound, found.files, policy),
     )
 
@@ -237,9 +240,9 @@ def check_is_shown(found: Found) -> None:
     run = index.run(found.asked.facts.run_id) if index is not None else None
     if found.policy is None or run is None or found.asked.facts.local:
         return
-    names = {job.name for attempt in run.attempts for job in attempt.jobs}
-    if found.policy.check.name not in names:
-        found.bound.note("check-not-shown", name=found.policy.check.name)
+    name = found.policy.check.name
+    if all(job.name != name for attempt in run.attempts for job in attempt.jobs):
+        found.bound.note("check-not-shown", name=name)
 
 
 BindCheck = Callable[[Found], None]
@@ -309,8 +312,7 @@ def _tip(asked: Asked, branch: str) -> str:
 
     Raises: ReachProblem ``missing-object`` if the clone has no such branch.
     """
-    found = asked.git.fetched_tip(branch)
-    if found is not None:
+    if (found := asked.git.fetched_tip(branch)) is not None:
         return found
     raise ReachProblem(
         "missing-object",

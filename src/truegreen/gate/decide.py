@@ -33,6 +33,7 @@ from truegreen.gate.ground import Ground, Unreachable
 from truegreen.gate.intake import Evidence
 from truegreen.gate.kinds import KINDS, LATER
 from truegreen.gate.model import Judged, Kind, LaneEvidence
+from truegreen.gate.replay_record import speaking_kind
 from truegreen.gate.verify import CHECKS as VERIFY_CHECKS
 from truegreen.gate.verify import Check, Reader, Verified, verify
 from truegreen.report.line import line_of
@@ -140,7 +141,7 @@ def _about_file(  # noqa: PLR0913, PLR0917 - a cause about a file is made of the
 
 def _lane(lane: Lane, rules: Rules, verified: Verified, ground: Ground) -> Judged:
     """One lane's row with everything said about it."""
-    kind = rules.kinds[lane.kind]
+    kind = rules.kinds[speaking_kind(lane, ground.facts)]
     done = complete(lane, kind, verified, ground, checks=rules.complete)
     judged = _judge(kind, done.evidence, ground)
     causes: tuple[Cause, ...] = (*done.causes, *judged.causes)
@@ -189,7 +190,7 @@ def _judge(kind: Kind, evidence: LaneEvidence, ground: Ground) -> Judged:
 
 def _advisory(lane: Lane, rules: Rules, verified: Verified, ground: Ground) -> Judged:
     """An advisory lane: whatever is there is told, and weighs nothing."""
-    kind = rules.kinds[lane.kind]
+    kind = rules.kinds[speaking_kind(lane, ground.facts)]
     mine = tuple(c for c in verified.accepted if c.lane.name == lane.name)
     newest = max(mine, key=lambda c: (c.envelope.issued_at, c.identity), default=None)
     evidence = LaneEvidence(

@@ -11,8 +11,12 @@ records, to ``verify``; the expected set, to ``complete``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import msgspec
 
+from truegreen.cassettes.contract_check import Check
 from truegreen.core.baseline import Baseline, Removed, read_baseline
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
@@ -20,7 +24,7 @@ from truegreen.core.event import EventFacts
 from truegreen.core.index import RunIndex
 from truegreen.core.lane_digests import LaneDigests, blobs_to_digest, lane_digests
 from truegreen.core.policy import BASELINE_FILE, Lane, Policy
-from truegreen.core.ports import GitPort, TreeEntry
+from truegreen.core.ports import FileChange, GitPort, TreeEntry
 from truegreen.quarantine.live import Live
 
 
@@ -68,10 +72,14 @@ class Ground(msgspec.Struct, kw_only=True):
     """Removals that the head announces."""
     quarantine: Live = msgspec.field(default_factory=lambda: Live(entries={}, causes=(), notes=()))
     """The quarantine as it counts now."""
+    check_recordings: Check | None = None
+    """Reads recordings; None where nobody handed it in: then they are unknown."""
     _trees: dict[tuple[str, str, str], str] = msgspec.field(default_factory=dict)
     _digests: dict[tuple[str, str], LaneDigests] = msgspec.field(default_factory=dict)
     _entries: dict[str, tuple[TreeEntry, ...]] = msgspec.field(default_factory=dict)
     _blobs: dict[str, Sha256] = msgspec.field(default_factory=dict)
+    kept: dict[tuple[str, ...], Any] = msgspec.field(default_factory=dict)
+    """What a kind of record made of objects that do not change, by a key of its own."""
 
     def tested_tree(self, lane: Lane, head: str, base: str) -> str:
         """The tree that ``lane`` tests for this head and base.
@@ -130,6 +138,50 @@ class Ground(msgspec.Struct, kw_only=True):
             return None
         return self._blob(entry.oid)
 
+    def folder_at(self, tree: str, folder: str) -> dict[str, bytes | None]:
+        """Files below a folder of a tree, by their path from it; None stands for one that is no regular file.
+
+        Raises: Unreachable as ``unreachable`` says.
+        """
+        start = f"{folder}/"
+        return {
+            entry.path.removeprefix(start): self._blob(entry.oid) if entry.mode.startswith("100") else None
+            for entry in self.entries(tree)
+            if entry.path.startswith(start)
+        }
+
+    def blob_digests(self, oids: Iterable[str]) -> Mapping[str, Sha256]:
+        """Content digests of blobs.
+
+        Raises: Unreachable as ``unreachable`` says.
+        """
+        asked = frozenset(oids)
+        try:
+            self._blobs.update(self.git.blob_digests(sorted(asked - self._blobs.keys())))
+        except ReachProblem as err:
+            raise unreachable(err) from err
+        return {oid: self._blobs[oid] for oid in asked}
+
+    def changes(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        """What commits of ``head`` that ``base`` does not hold did below a folder, newest first.
+
+        Raises: Unreachable as ``unreachable`` says.
+        """
+        try:
+            return self.git.changes_between(base, head, folder)
+        except ReachProblem as err:
+            raise unreachable(err) from err
+
+    def tree_of(self, commit: str) -> str:
+        """The tree of a commit.
+
+        Raises: Unreachable as ``unreachable`` says.
+        """
+        try:
+            return self.git.tree_of(commit)
+        except ReachProblem as err:
+            raise unreachable(err) from err
+
     def baseline_at(self, tree: str) -> Baseline | None:
         """The baseline that a tree holds.
 
@@ -148,11 +200,7 @@ class Ground(msgspec.Struct, kw_only=True):
 
         Raises: Unreachable as ``baseline_at`` does.
         """
-        try:
-            tree = self.git.tree_of(commit)
-        except ReachProblem as err:
-            raise unreachable(err) from err
-        return self.baseline_at(tree)
+        return self.baseline_at(self.tree_of(commit))
 
     def digests(self, lane: Lane, tree: str) -> LaneDigests:
         """Ruler and subject digests of ``lane`` on ``tree``.

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from truegreen.core.policy import KindFacts
-from truegreen.gate import ledger_record
+from truegreen.gate import ledger_record, replay_record
 from truegreen.gate.ledger_cases import judge as judge_ledger
 from truegreen.gate.model import Kind
+from truegreen.gate.replay_lane import judge as judge_replay
 from truegreen.sampling.merge import merge_table
 
 SAMPLE_LEDGER = Kind(
@@ -30,7 +31,21 @@ SAMPLE_LEDGER = Kind(
     table=merge_table().content,
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (SAMPLE_LEDGER,)}
+CONTRACT_CHECK = Kind(
+    name="contract-check",
+    writer="cassette check",
+    model_backed=False,  # recorded answers are compared with contracts and code, nobody is asked
+    attempt="exact",
+    parts=("all",),
+    decode=replay_record.decode,
+    claims=replay_record.claims,
+    check=replay_record.check,
+    judge=judge_replay,
+    links=replay_record.links,
+    own_samples=replay_record.own_samples,
+)
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CONTRACT_CHECK, SAMPLE_LEDGER)}
 """Every kind that this version reads."""
 
 _MODEL_BACKED = frozenset({"label-votes", "retry-verdict", "review-verdict", "draft-receipt"})
@@ -38,7 +53,6 @@ _LATER = (
     "apply-receipt",
     "budget-page",
     "cold-replay",
-    "contract-check",
     "draft-receipt",
     "exit-record",
     "frozen-set",

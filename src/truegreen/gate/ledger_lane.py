@@ -4,8 +4,7 @@
 What it decides: holds about what judges and which cases there are. What it leaves: each case's own answer, to
 ``ledger_cases``; which ledgers count, to ``verify`` and ``complete``.
 
-- A changed ruler needs the committed baseline of the tested tree. It must say what the gate recomputes and
-  start from the base's: its diff is the announcement.
+- Whether the ruler is the agreed one, ``agreed`` says.
 - Ids that base had and this ledger lacks, or that turned into skips, hold until a committed entry names them,
   beyond the lane's ``allow_removed``.
 - Each check is one function of ``CHECKS``, so that a test can take one away.
@@ -17,10 +16,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from truegreen.core.baseline import Baseline, LaneBaseline
+from truegreen.core.baseline import LaneBaseline
 from truegreen.core.decision import Cause
-from truegreen.core.lane_digests import LaneDigests, moved
+from truegreen.core.lane_digests import LaneDigests
 from truegreen.core.outcome import Word
+from truegreen.gate.agreed import RULER_CHECKS, of_lane
 from truegreen.gate.ground import Ground
 from truegreen.gate.model import Candidate, LaneEvidence
 from truegreen.sampling.ledger import LedgerBody
@@ -71,49 +71,18 @@ def view_of(evidence: LaneEvidence, ground: Ground) -> View:
         candidate=candidate,
         body=candidate.body,
         digests=ground.digests(evidence.lane, subject.tested_tree),
-        agreed=_of_lane(ground.baseline_at(subject.tested_tree), evidence.lane.name),
-        base=_of_lane(
+        agreed=of_lane(ground.baseline_at(subject.tested_tree), evidence.lane.name),
+        base=of_lane(
             ground.baseline_of_base(ground.base_of(evidence.lane, subject.base_sha)), evidence.lane.name
         ),
         ground=ground,
     )
 
 
-def _of_lane(baseline: Baseline | None, lane: str) -> LaneBaseline | None:
-    return baseline.lanes.get(lane) if baseline else None
-
-
 def something_was_planned(view: View) -> Iterator[Cause]:
     """A lane without cases proves nothing."""
     if not view.gated:
         yield view.hold("nothing-sampled")
-
-
-def baseline_is_there(view: View) -> Iterator[Cause]:
-    """The tested tree says which ruler is agreed on."""
-    if view.agreed is None:
-        yield view.hold("no-baseline")
-
-
-def ruler_is_agreed(view: View) -> Iterator[Cause]:
-    """The baseline names the ruler that judged."""
-    if view.agreed is None:
-        return
-    ruler = view.digests.ruler
-    if view.agreed.ruler != ruler.digest:
-        names = moved(view.agreed.components, ruler.components)
-        yield view.hold("ruler-changed", moved=", ".join(names) or "its digest")
-    elif view.agreed.components != ruler.components:
-        yield view.hold("baseline-mismatch", said="its components", found="others")
-
-
-def baseline_starts_from_base(view: View) -> Iterator[Cause]:
-    """A new baseline says which one it replaces."""
-    agreed, base = view.agreed, view.base
-    if agreed is None or base is None or agreed.ruler == base.ruler:
-        return
-    if agreed.previous != base.ruler:
-        yield view.hold("baseline-mismatch", said=str(agreed.previous), found=base.ruler)
 
 
 def ids_are_announced(view: View) -> Iterator[Cause]:
@@ -161,9 +130,7 @@ CHECKS: tuple[LaneCheck, ...] = (
     something_was_planned,
     nothing_was_removed,
     nothing_turned_into_a_skip,
-    baseline_is_there,
-    ruler_is_agreed,
-    baseline_starts_from_base,
+    *RULER_CHECKS,
     ids_are_announced,
 )
 """Every check of a lane's universe, in the order in which they are told."""

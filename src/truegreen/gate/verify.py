@@ -26,6 +26,7 @@ from truegreen.core.record import Envelope, kind_of, read_record
 from truegreen.gate.ground import Ground
 from truegreen.gate.intake import Evidence, EvidenceFile
 from truegreen.gate.model import Candidate, Finding, Kind
+from truegreen.gate.replay_record import speaking_kind
 from truegreen.gate.verify_binding import FOREIGN_CHECKS, STALE_CHECKS
 from truegreen.gate.verify_inputs import INPUT_CHECKS
 
@@ -34,13 +35,11 @@ Reader = Callable[[bytes], tuple[Envelope, Sha256]]
 
 
 def kind_matches(candidate: Candidate, ground: Ground) -> Finding | None:
-    """The lane's kind is the record's kind."""
-    del ground
-    if candidate.kind.name == candidate.lane.kind:
+    """The record is of the kind that can speak for the lane on this event."""
+    asked = speaking_kind(candidate.lane, ground.facts)
+    if candidate.kind.name == asked:
         return None
-    return Finding(
-        code="wrong-kind", standing="stale", facts={"kind": candidate.kind.name, "asked": candidate.lane.kind}
-    )
+    return Finding(code="wrong-kind", standing="stale", facts={"kind": candidate.kind.name, "asked": asked})
 
 
 def kind_arithmetic(candidate: Candidate, ground: Ground) -> Finding | None:

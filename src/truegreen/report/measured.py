@@ -5,6 +5,7 @@ What it decides: the claim that an admit makes. What it leaves: bounds, to whoev
 renderings.
 
 - Only required lanes are counted, and a case that merges by an excuse is told apart.
+- Answers that were replayed are told apart: a replay is no sample and proves no rate.
 - The claim is made by the weakest bound of all passing cases; without a bound there is none.
 - Nothing is said about money without a price table.
 """
@@ -29,7 +30,11 @@ def admitted(decision: Decision) -> tuple[str, str]:
     lanes = required(decision)
     rows = [row for lane in lanes for row in lane.cases]
     took = f"{sum(lane.calls for lane in lanes)} calls, {duration(sum(lane.wall_ms for lane in lanes))}"
-    return _passing(rows, len(lanes)), took
+    replayed = sum(lane.replayed for lane in lanes)
+    told = [_passing(rows, len(lanes))] if rows or not replayed else []
+    if replayed:
+        told.append(f"{replayed} recorded {'answer' if replayed == 1 else 'answers'} replayed, not sampled")
+    return ", ".join(told), took
 
 
 def short_head(decision: Decision) -> str:

@@ -78,6 +78,7 @@ def keys_table() -> str:
     for heading, pattern in (
         ("At the top", ()),
         ("`[check]`", ("check",)),
+        ("`[cassettes]`", ("cassettes",)),
         ("`[lanes.NAME]`", ("lanes", ANY_LANE)),
     ):
         rows = [_row(key) for key in KEYS.values() if key.path[:-1] == pattern]
@@ -102,7 +103,7 @@ def _values(policy: Policy) -> Iterator[tuple[str, Any, Key]]:
     """Dotted name, value and key in the order of the documentation, lanes in file order."""
     for path, key in KEYS.items():
         if path != ("schema",) and ANY_LANE not in path:
-            owner = policy.check if path[0] == "check" else policy
+            owner = getattr(policy, path[0]) if len(path) > 1 else policy
             yield dotted(path), getattr(owner, path[-1]), key
     for lane in policy.lanes:
         for path, key in KEYS.items():

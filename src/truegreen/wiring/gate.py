@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from truegreen.cassettes.contract_check import Checked
 from truegreen.core.canonical import DEFAULT
 from truegreen.core.decision import Decision
 from truegreen.core.errors import EvidenceProblem
@@ -81,6 +82,7 @@ def replayed(path: Path, version: str, rules: Rules = RULES) -> tuple[Decision, 
     from truegreen.gate.bundle import LIMITS, difference, read_bundle  # noqa: PLC0415 - only a replay needs it
 
     asked, evidence, stored = read_bundle(bytes_of(path, LIMITS.max_bytes + 1), replay)
+    asked = msgspec.structs.replace(asked, check_recordings=check_recordings)
     decision = decide(asked, evidence, rules)
     record = decision_record(decision, asked.version)
     where = difference(record, stored)
@@ -136,6 +138,13 @@ def decision_record(decision: Decision, version: str) -> bytes:
     )
 
 
+def check_recordings(files: Mapping[str, bytes | None]) -> Checked:
+    """What a folder of recordings holds and what is wrong with it."""
+    from truegreen.cassettes.check import checked  # noqa: PLC0415 - only lanes that replay need it
+
+    return checked(files)
+
+
 @contextmanager
 def _repository(path: Path, environment: Mapping[str, str]) -> Iterator[GitRepository]:
     git = GitRepository(path, environment)
@@ -157,6 +166,7 @@ def _asked(
         in_ci=is_ci(environment),
         version=version,
         only_lane=request.only_lane,
+        check_recordings=check_recordings,
         worktree_policy=_worktree_policy(request.repository) if in_worktree else None,
     )
 

@@ -243,7 +243,7 @@ class _Run:
         tree = working_copy(self._ground.git, untracked=self._ground.facts.local).tree
         is_same = tree == self._ground.copy.tree
         path = self._path(is_evidence=self._ground.is_whole and is_same)
-        _make_folder(path.parent, self._ground.root)
+        make_folder(path.parent, self._ground.root)
         write_atomic(path, self._record(body))
         if not is_same:
             raise ReachProblem(
@@ -321,7 +321,7 @@ class _Run:
         return tuple(told)
 
 
-def _make_folder(folder: Path, root: Path) -> None:
+def make_folder(folder: Path, root: Path) -> None:
     """The folder of a record; a new one of ours keeps itself out of commits, so that a record changes no tree."""
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)

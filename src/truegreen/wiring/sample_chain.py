@@ -8,6 +8,7 @@ functions to the same index.
 - An earlier attempt has its record (``samples`` with this key, ``other-key`` with another), or its complete
   artifact list has none of the lane (``left-none``). Anything else stops the run: an attempt that cannot be
   accounted for would make this ledger worthless.
+- A replay (``contract-check``) of an earlier attempt judged something else: it is named ``other-key``.
 - A record that is expired or was not fetched is known if a later attempt's record embeds it.
 - Without a run index nobody knows which attempts there are: nothing is gone on from, and alpha holds for this
   run alone.
@@ -15,17 +16,18 @@ functions to the same index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import EvidenceProblem, ReachProblem
 from truegreen.core.index import read_index
+from truegreen.core.policy import CONTRACT_CHECK
 from truegreen.core.record import Envelope, artifact_name, kind_of, read_record
 from truegreen.gate import ledger_record
 from truegreen.gate.expected import Started, expect, sequence_number
 from truegreen.gate.ground import Ground, Unreachable
-from truegreen.gate.intake import read_evidence
+from truegreen.gate.intake import Evidence, read_evidence
 from truegreen.gate.kinds import SAMPLE_LEDGER
 from truegreen.sampling.ledger import LedgerBody, Link, Sample
 from truegreen.sampling.ledger_build import own_samples
@@ -90,7 +92,13 @@ def read_chain(request: SampleRequest, ground: SampleGround, rule: Rule) -> Chai
         raise ReachProblem("attempts-unknown", f"which attempts came before cannot be told: {what}")
     records = _records(request, ground)
     older = _older(expected.started, ground)
-    links = tuple(_link(one, ground, request.part, records) for one in older)
+    replays = _replays(request, ground)
+    links = tuple(
+        _replayed(one, replays[_attempt(one)])
+        if _attempt(one) in replays
+        else _link(one, ground, request.part, records)
+        for one in older
+    )
     return Chain(
         links=links,
         samples=_joined(links, rule),
@@ -185,25 +193,12 @@ def _embedded(
 
 
 def _records(request: SampleRequest, ground: SampleGround) -> dict[Attempt, Earlier]:
-    """Records of this lane's part among the evidence that was given.
+    """Ledgers of this lane's part among the evidence that was given.
 
     Raises: EvidenceProblem for a file that is refused, or ``earlier-twice``.
     """
-    if not request.earlier:
-        return {}
-    evidence = read_evidence(request.earlier)
-    for refusal in evidence.refusals:
-        raise EvidenceProblem(
-            "earlier-unreadable",
-            f"{refusal.name} among the earlier records is refused: {refusal.message} [{refusal.code}]",
-            contradictory=refusal.contradictory,
-        )
     found: dict[Attempt, Earlier] = {}
-    for file in evidence.files:
-        envelope, digest = read_record(file.data)
-        known = kind_of(envelope.schema)
-        if known != (KIND, 1) or (envelope.lane, envelope.part) != (ground.lane.name, request.part):
-            continue
+    for envelope, digest in _given(request, ground, KIND):
         key = (envelope.subject.run_id, envelope.subject.run_attempt)
         if key in found and found[key].digest != digest:
             raise EvidenceProblem(
@@ -213,6 +208,46 @@ def _records(request: SampleRequest, ground: SampleGround) -> dict[Attempt, Earl
             )
         found[key] = Earlier(envelope=envelope, digest=digest, body=ledger_record.decode(envelope.body))
     return found
+
+
+def _replays(request: SampleRequest, ground: SampleGround) -> dict[Attempt, Sha256]:
+    """Replays of this lane's part among the evidence that was given, by attempt, if it may be replayed at all."""
+    if ground.lane.no_secrets is None:
+        return {}
+    given = _given(request, ground, CONTRACT_CHECK)
+    return {(envelope.subject.run_id, envelope.subject.run_attempt): digest for envelope, digest in given}
+
+
+def _given(request: SampleRequest, ground: SampleGround, kind: str) -> Iterator[tuple[Envelope, Sha256]]:
+    """Records of one kind of this lane's part among the evidence that was given.
+
+    Raises: EvidenceProblem for a file that is refused.
+    """
+    evidence = read_evidence(request.earlier) if request.earlier else Evidence(files=(), refusals=())
+    for refusal in evidence.refusals:
+        raise EvidenceProblem(
+            "earlier-unreadable",
+            f"{refusal.name} among the earlier records is refused: {refusal.message} [{refusal.code}]",
+            contradictory=refusal.contradictory,
+        )
+    for file in evidence.files:
+        envelope, digest = read_record(file.data)
+        is_ours = (envelope.lane, envelope.part) == (ground.lane.name, request.part)
+        if is_ours and kind_of(envelope.schema) == (kind, 1):
+            yield envelope, digest
+
+
+def _replayed(one: Started, digest: Sha256) -> Link:
+    """An earlier attempt that was a replay."""
+    run_id, attempt = _attempt(one)
+    return Link(
+        run_id=run_id,
+        run_attempt=attempt,
+        head_sha=one.run.head_sha,
+        standing="other-key",
+        digest=digest,
+        cases=(),
+    )
 
 
 def _joined(links: Iterable[Link], rule: Rule) -> dict[str, tuple[Sample, ...]]:

@@ -15,7 +15,7 @@ taking samples, to ``sample``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,8 +75,20 @@ class SampleGround:
         return self.baseline.lanes.get(self.lane.name) if self.baseline else None
 
 
-def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping[str, str]) -> SampleGround:
-    """Clone, policy, lane and digests.
+def is_sampled(lane: Lane) -> bool:
+    """Whether a lane is sampled."""
+    return lane.kind == KIND
+
+
+def read_ground(
+    request: SampleRequest,
+    git: GitRepository,
+    environment: Mapping[str, str],
+    *,
+    is_ours: Callable[[Lane], bool] = is_sampled,
+    what: str = "sampled",
+) -> SampleGround:
+    """Clone, policy, lane and digests; ``is_ours`` says which lanes may be meant, ``what`` calls them in words.
 
     Raises: TruegreenProblem of every family.
     """
@@ -87,7 +99,7 @@ def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping
     of_base = _policy_of_base(git, facts)
     policy = of_base or _policy(git.root, paths)
     is_named = of_base is not None or (git.root / POLICY_FILE).is_file()
-    lane = lane_of(policy, request.lane)
+    lane = lane_of(policy, request.lane, is_ours=is_ours, what=what)
     copy = working_copy(git, untracked=facts.local)
     entries = git.entries(copy.tree)
     baseline = _baseline(git, entries)
@@ -109,25 +121,27 @@ def read_ground(request: SampleRequest, git: GitRepository, environment: Mapping
     )
 
 
-def lane_of(policy: Policy, name: str | None) -> Lane:
-    """The lane that is sampled.
+def lane_of(
+    policy: Policy, name: str | None, *, is_ours: Callable[[Lane], bool] = is_sampled, what: str = "sampled"
+) -> Lane:
+    """The lane that is meant.
 
     Raises: UsageProblem ``no-such-lane`` or ``which-lane``.
     """
-    lanes = [lane for lane in policy.lanes if lane.kind == KIND]
+    lanes = [lane for lane in policy.lanes if is_ours(lane)]
     names = ", ".join(lane.name for lane in lanes) or "none"
     if name is not None:
         found = next((lane for lane in lanes if lane.name == name), None)
         if found is None:
             raise UsageProblem(
-                "no-such-lane", f"the lane {name[:64]!r} is none of those that are sampled: {names}"
+                "no-such-lane", f"the lane {name[:64]!r} is none of those that are {what}: {names}"
             )
         return found
     if len(lanes) != 1:
         raise UsageProblem(
             "which-lane",
-            f"{len(lanes)} lanes are sampled ({names}), 1 must be named",
-            hint="truegreen sample --lane NAME",
+            f"{len(lanes)} lanes are {what} ({names}), 1 must be named",
+            hint="name it with --lane NAME",
         )
     return lanes[0]
 

@@ -448,3 +448,45 @@ def test_any_policy_is_read_whole_or_refused_with_its_file(pairs, head):
         assert problem.message.startswith("truegreen.toml")
     if not problems:
         assert set() == set(pairs) - set(read_policy(data, kinds=KINDS).sources)
+
+
+REPLAYED = {"contract-check": KindFacts(model_backed=False, built=True)}
+
+
+@pytest.mark.parametrize(
+    ("lane", "key"),
+    [
+        ('kind = "contract-check"\nrule = "fixed"', "rule"),
+        ('kind = "contract-check"\nno_secrets = "replay"', "no_secrets"),
+        ('kind = "sample-ledger"\nguard = "landlock"', "guard"),
+        ('cassettes = "recordings"', "cassettes"),
+    ],
+)
+def test_a_key_that_would_do_nothing_is_refused(lane, key):
+    """Keys of sampling on a lane that replays, keys of replay on a lane that only samples."""
+    text = f'schema = "truegreen/policy/v1"\n[lanes.a]\ntests = "t"\n{lane}\n'
+    with pytest.raises(UsageProblem) as caught:
+        read_policy(text.encode(), kinds=KINDS | REPLAYED)
+    assert ("policy-value", True) == (
+        caught.value.code,
+        f"lanes.a.{key} does nothing" in caught.value.message,
+    )
+
+
+@pytest.mark.parametrize(
+    "lane",
+    ['kind = "contract-check"\nguard = "audit"', 'no_secrets = "replay"\nguard = "audit"\ncassettes = "c"'],
+)
+def test_a_lane_that_replays_says_how(lane):
+    """Folder and guard belong to it, whether it always replays or only without a key."""
+    text = f'schema = "truegreen/policy/v1"\n[lanes.a]\ntests = "t"\n{lane}\n'
+    found = read_policy(text.encode(), kinds=KINDS | REPLAYED)
+    assert ("audit", True) == (found.lanes[0].guard, found.lanes[0].replays)
+
+
+def test_whose_recordings_count_is_read():
+    """Addresses and keys of the table [cassettes]; without it nobody's."""
+    key = "ed25519:" + "A" * 43 + "="
+    text = f'schema = "truegreen/policy/v1"\n[cassettes]\nauthors = ["a@x.org"]\nkeys = ["{key}"]\n[lanes.a]\ntests = "t"\n'
+    found = read_policy(text.encode(), kinds=KINDS)
+    assert (("a@x.org",), (key,)) == (found.cassettes.authors, found.cassettes.keys)

@@ -172,6 +172,26 @@ def test_commits_between_follow_first_parents_oldest_first(made):
     assert (second,) == port.commits_between(first, second)
 
 
+def test_changes_between_name_who_left_which_bytes(made):
+    """Newest first, only below the folder, without what a merge alone did; a file that went has no blob."""
+    repo, port = made
+    old = {"d/a": b"1", "d/b": b"1", "dd/a": b"1"}
+    one = repo.commit(old, branch="main")
+    two = repo.commit({**old, "d/a": b"2", "dd/a": b"2"}, parents=[one], message="two", author="b@y.org")
+    side = repo.commit({"d/a": b"1", "dd/a": b"1"}, parents=[one], message="side", author="c@z.org")
+    both = repo.commit({"d/a": b"3", "dd/a": b"2"}, parents=[two, side], message="merge")
+    found = port.changes_between(one, both, "d")
+    assert {(two, "b@y.org", "d/a"), (side, "c@z.org", "d/b")} == {
+        (c.commit, c.author, c.path) for c in found
+    }
+    assert [b"2", None] == [c.oid and port.blob(c.oid) for c in sorted(found, key=lambda c: c.path)]
+    again = repo.commit({**old, "d/a": b"4"}, parents=[two], message="four")
+    assert [again, two] == [
+        change.commit for change in port.changes_between(one, again, "d") if change.path == "d/a"
+    ]
+    assert () == port.changes_between(again, one, "d")
+
+
 QUESTIONS = {
     "resolve": lambda port, oid, _known: port.resolve(oid),
     "tree_of": lambda port, oid, _known: port.tree_of(oid),
@@ -185,6 +205,8 @@ QUESTIONS = {
     "is_ancestor of": lambda port, oid, known: port.is_ancestor(known, oid),
     "merge_base": lambda port, oid, known: port.merge_base(oid, known),
     "commits_between": lambda port, oid, known: port.commits_between(known, oid),
+    "changes_between": lambda port, oid, known: port.changes_between(known, oid, "d"),
+    "changes_between of": lambda port, oid, known: port.changes_between(oid, known, "d"),
 }
 
 

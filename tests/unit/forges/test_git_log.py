@@ -48,6 +48,8 @@ def _conversation(port, one, base, head):
         port.is_ancestor(head, one),
         port.merge_base(base, head),
         port.commits_between(one, base),
+        port.changes_between(base, head, "d"),
+        port.changes_between(base, head, "nowhere"),
     ]
     for ask in (lambda: port.blob(NOWHERE), lambda: port.blob_digests([NOWHERE, entries[0].oid])):
         with pytest.raises(ReachProblem) as caught:
@@ -96,6 +98,7 @@ QUESTIONS = {
     "is_ancestor": lambda port: port.is_ancestor(NOWHERE, NOWHERE),
     "merge_base": lambda port: port.merge_base(NOWHERE, NOWHERE),
     "commits_between": lambda port: port.commits_between(NOWHERE, NOWHERE),
+    "changes_between": lambda port: port.changes_between(NOWHERE, NOWHERE, "d"),
 }
 
 

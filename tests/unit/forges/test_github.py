@@ -297,3 +297,13 @@ def _places(value):
     for key in value if isinstance(value, dict) else ():
         yield value, key
         yield from _places(value[key])
+
+
+def test_who_started_a_run_is_believed_only_if_both_say_so():
+    """Payload and variable agree, or nobody is named: Dependabot's runs get no key."""
+    bot = {**ON_PULL_REQUEST, "GITHUB_ACTOR": "dependabot[bot]"}
+    assert "" == _bind("pull_request", bot).facts.actor
+    assert "" == _bind("pull_request", bot, sender=...).facts.actor
+    both = _bind("pull_request", bot, sender__login="dependabot[bot]").facts
+    assert ("dependabot[bot]", True) == (both.actor, both.is_keyless)
+    assert "" == _bind("pull_request", sender__login="dependabot[bot]").facts.actor

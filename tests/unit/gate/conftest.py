@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from truegreen.cassettes.check import checked
 from truegreen.core.record import write_record
 from truegreen.gate.bind import Asked, bind
 from truegreen.gate.decide import RULES
@@ -43,7 +44,14 @@ def asked(actors):
     def about(stage=None, **more):
         stage = stage or actors.stage
         with actors.stage.git.asking() as git:
-            values = {"git": git, "in_ci": True, "version": "1", "now": stage.now, **more}
+            values = {
+                "git": git,
+                "in_ci": True,
+                "version": "1",
+                "now": stage.now,
+                "check_recordings": checked,
+                **more,
+            }
             return Asked(facts=stage.facts, index=stage.index_bytes(), **values)
 
     return about

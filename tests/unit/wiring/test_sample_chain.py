@@ -6,13 +6,13 @@ from textwrap import dedent
 
 import msgspec
 import pytest
-from sample_kit import buckets, git, run, short
+from sample_kit import POLICY, buckets, git, run, short
 
 from factories.github_event import github_event
 from truegreen.core.errors import EvidenceProblem, ReachProblem
 from truegreen.core.event import EventFacts
 from truegreen.core.index import SCHEMA, Artifact, Attempt, Job, Run, RunIndex
-from truegreen.core.record import artifact_name, read_record
+from truegreen.core.record import artifact_name, read_record, write_record
 from truegreen.gate.decide import decide
 from truegreen.wiring.gate import Request, decided
 
@@ -338,3 +338,30 @@ def test_records_that_were_written_are_the_ones_that_are_read(pull_request):
         subject.run_id, subject.run_attempt, subject.head_sha, subject.base_sha,
     )  # fmt: skip
     assert git(pull_request.root, "rev-parse", "HEAD^{tree}") == subject.tested_tree
+
+
+@pytest.mark.parametrize("may_replay", [True, False])
+def test_an_attempt_that_was_replayed_judged_something_else(repository, environment, tmp_path, may_replay):
+    """Where the policy lets it be replayed it is named with another key, and the gate agrees; elsewhere it is missing."""
+    files = {"tests/llm/test_model.py": TESTS, "prompts/p.txt": "zero"}
+    if may_replay:
+        files["truegreen.toml"] = dedent(POLICY) + 'no_secrets = "replay"\n'
+    folder = tmp_path / "forge"
+    folder.mkdir()
+    pull_request = PullRequest(repository(files), folder, environment).push()
+    pull_request.sample(1, 1)
+    path = next(pull_request.folders[0].rglob("*.truegreen.json"))
+    envelope, _ = read_record(path.read_bytes())
+    body = {name: envelope.body[name] for name in ("policy_digest", "ruler", "subject")}
+    replay = {**body, "folder": "cassettes", "recordings": [], "findings": [], "session": None}
+    made = msgspec.structs.replace(envelope, schema="truegreen/contract-check/v1", body=replay)
+    path.write_bytes(write_record(made))
+    if not may_replay:
+        with pytest.raises(ReachProblem) as caught:
+            pull_request.sample(1, 2)
+        assert "earlier-missing" == caught.value.code
+        return
+    second = pull_request.sample(1, 2)
+    assert [("other-key", ())] == [(link.standing, link.cases) for link in second.chain]
+    codes = {cause.code for cause in pull_request.decide(1, 2).causes}
+    assert set() == codes & {"attempt-unaccounted", "chain-contradicts", "wrong-kind"}

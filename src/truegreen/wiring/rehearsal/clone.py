@@ -59,7 +59,7 @@ class Git:
             finally:
                 self._open = None
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> str:
+    def run(self, *arguments: str, stdin: bytes = b"", person: Mapping[str, str] | None = None) -> str:
         """Output of one git command.
 
         Raises: ReachProblem ``git-failed``.
@@ -69,7 +69,7 @@ class Git:
         done = subprocess.run(  # noqa: S603 - our own arguments, no shell
             ["git", "-C", str(self.folder), *arguments],  # noqa: S607 - git of this machine
             input=stdin,
-            env=self._environment,
+            env={**self._environment, **(person or {})},
             capture_output=True,
             check=False,
             timeout=60,
@@ -88,14 +88,15 @@ class Git:
         self.run("update-index", "-z", "--add", "--index-info", stdin="".join(rows).encode())
         return self.run("write-tree")
 
-    def commit(self, files: Files, parents: tuple[str, ...], branch: str) -> str:
+    def commit(self, files: Files, parents: tuple[str, ...], branch: str, *, author: str = "") -> str:
         """A commit that holds exactly ``files``, put on ``branch``."""
-        return self.commit_tree(self.tree(files), parents, branch)
+        return self.commit_tree(self.tree(files), parents, branch, author=author)
 
-    def commit_tree(self, tree: str, parents: tuple[str, ...], branch: str) -> str:
-        """A commit of a tree, put on ``branch``."""
+    def commit_tree(self, tree: str, parents: tuple[str, ...], branch: str, *, author: str = "") -> str:
+        """A commit of a tree, put on ``branch``; ``author`` is an address of its own."""
         marks = [mark for parent in parents for mark in ("-p", parent)]
-        made = self.run("commit-tree", tree, *marks, "-m", f"rehearsal of {branch}")
+        person = {"GIT_AUTHOR_EMAIL": author} if author else {}
+        made = self.run("commit-tree", tree, *marks, "-m", f"rehearsal of {branch}", person=person)
         self.branch(branch, made)
         return made
 

@@ -20,7 +20,7 @@ from truegreen.core.lane_digests import blobs_to_digest, lane_digests
 from truegreen.core.policy import BASELINE_FILE, Lane, Policy
 from truegreen.core.record import Envelope, artifact_name
 from truegreen.sampling.ledger import Case, Components, Link
-from truegreen.wiring.rehearsal import records
+from truegreen.wiring.rehearsal import records, replays
 from truegreen.wiring.rehearsal import stage as on
 from truegreen.wiring.rehearsal.clone import Files, Git
 from truegreen.wiring.rehearsal.setting import Cast, Setting, setting_of
@@ -106,8 +106,34 @@ class Actors:
 
     def with_honest_evidence(self) -> Actors:
         """The same with a passing ledger of every lane as its only evidence."""
-        found = {on.evidence_path(c.lane.name, "all", 1): self.ledger(cast=c) for c in self.setting.casts}
+        found = {
+            on.evidence_path(cast.lane.name, "all", 1): self.replay(cast.lane)
+            if cast.is_replayed
+            else self.ledger(cast=cast)
+            for cast in self.setting.casts
+        }
         return replace(self, stage=replace(self.stage, ledgers=found))
+
+    def replay(self, lane: Lane, *, facts: EventFacts | None = None, **changes: object) -> Envelope:
+        """A whole replay of every recording of a lane, about the stage's head; ``changes`` are its session's."""
+        facts = facts or self.stage.facts
+        tested = self.tested_tree(lane, facts.head_sha, self.base)
+        about = on.in_run_of(lane, facts, self.stage.index)
+        subject = records.subject_of(
+            about, base=self.base, head_tree=self.tree_of(facts.head_sha), tested_tree=tested
+        )
+        with self.stage.git.asking() as port:
+            start = f"{lane.cassettes}/"
+            entries = [entry for entry in port.entries(tested) if entry.path.startswith(start)]
+            folder = {entry.path.removeprefix(start): port.blob(entry.oid) for entry in entries}
+        return replays.envelope(
+            lane,
+            subject,
+            self.policy,
+            self.digests_of(tested, lane),
+            replays.replay(lane, folder, **changes),
+            folder,
+        )
 
     def baselines(self, tree: str) -> Mapping[str, LaneBaseline]:
         """What a change that has this tree agrees on, lane by lane."""
@@ -129,11 +155,12 @@ def honest_under(setting: Setting, folder: Path, environment: Mapping[str, str])
     """An honest pull request under a setting."""
     git = Git(folder / "clone.git", environment, setting.default_branch)
     with git.asking():
-        bare = git.commit(setting.files(), (), setting.base_ref)
+        plain = {**setting.files(), **_recordings(setting, folder)}
+        bare = git.commit(plain, (), setting.base_ref)
         stage = on.Stage(git=git, facts=_facts(setting, bare, bare), index=None)
-        actors = Actors(setting=setting, stage=stage, base=bare, files=setting.files())
+        actors = Actors(setting=setting, stage=stage, base=bare, files=plain)
         agreed = records.baseline_text(actors.baselines(actors.tree_of(bare)))
-        files = {**setting.files(), BASELINE_FILE: agreed}
+        files = {**plain, BASELINE_FILE: agreed}
         base = git.commit(files, (bare,), setting.base_ref)
         git.branch(setting.default_branch, base)
         changed = {**files, setting.program: CHANGED}
@@ -141,6 +168,13 @@ def honest_under(setting: Setting, folder: Path, environment: Mapping[str, str])
         index = on.run_index(head, tuple(_runs(setting, head)))
         stage = replace(stage, facts=_facts(setting, head, base), index=index)
         return replace(actors, stage=stage, base=base, files=changed).with_honest_evidence()
+
+
+def _recordings(setting: Setting, folder: Path) -> Files:
+    """Recordings and contracts of every lane that may be replayed."""
+    names = dict.fromkeys(cast.lane.cassettes for cast in setting.casts if cast.lane.replays)
+    made = replays.recordings(folder / "recorded") if names else {}
+    return {f"{name}/{path}": data for name in names for path, data in made.items()}
 
 
 def digests_of(git: Git, tree: str, policy: Policy, lane: Lane) -> tuple[Components, Components]:

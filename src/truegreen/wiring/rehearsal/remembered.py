@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
 from truegreen.core.digest import Sha256
-from truegreen.core.ports import GitPort, MergedTree, TreeEntry
+from truegreen.core.ports import FileChange, GitPort, MergedTree, TreeEntry
 
 T = TypeVar("T")
 
@@ -69,6 +69,11 @@ class Remembered:
     def commits_between(self, base: str, head: str) -> tuple[str, ...]:
         """First-parent commits between two."""
         return self._once(("commits_between", base, head), lambda: self._port.commits_between(base, head))
+
+    def changes_between(self, base: str, head: str, folder: str) -> tuple[FileChange, ...]:
+        """What commits between two did below a folder."""
+        asked = ("changes_between", base, head, folder)
+        return self._once(asked, lambda: self._port.changes_between(base, head, folder))
 
     def _once(self, key: tuple[str, ...], ask: Callable[[], T]) -> T:
         if key not in self._kept:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from truegreen.cassettes.check import checked
 from truegreen.core.decision import Decision
 from truegreen.core.outcome import Word
 from truegreen.gate.bind import Asked
@@ -70,6 +71,7 @@ def decide_stage(
             in_ci=in_ci,
             version="rehearsal",
             worktree_policy=stage.worktree_policy,
+            check_recordings=checked,
         )
         return decide(asked, evidence, rules)
 

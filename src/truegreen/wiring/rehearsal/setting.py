@@ -17,7 +17,7 @@ from pathlib import Path
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.partition import Sorter
-from truegreen.core.policy import POLICY_FILE, Lane, Policy
+from truegreen.core.policy import CONTRACT_CHECK, POLICY_FILE, Lane, Policy
 from truegreen.core.policy_read import read_policy
 from truegreen.forges.git import GitRepository
 from truegreen.forges.working_copy import default_branch
@@ -47,6 +47,11 @@ class Cast:
     """The lane."""
     files: tuple[str, ...]
     """Its case files, one a case."""
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether replays speak for it, and no samples."""
+        return self.lane.kind == CONTRACT_CHECK
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -88,8 +93,8 @@ class Setting:
 
     @property
     def lead(self) -> Cast:
-        """The first required lane: the one that is to be fooled."""
-        return next(cast for cast in self.casts if cast.lane.role == "required")
+        """The first required lane that is sampled: the one that is to be fooled."""
+        return next(cast for cast in self.casts if cast.lane.role == "required" and not cast.is_replayed)
 
     def branch(self, name: str) -> str:
         """A branch of that name, or one like it, that the policy does not list."""
@@ -114,7 +119,11 @@ def setting_of(checkout: Path | None, environment: Mapping[str, str]) -> Setting
         return setting(read_policy(SMALL.encode(), kinds=RULES.facts()), "main", "a small policy of its own")
     data, branch = found
     name = f"{branch}:{POLICY_FILE}"
-    return setting(read_policy(data, kinds=RULES.facts(), name=name), branch, name)
+    policy = read_policy(data, kinds=RULES.facts(), name=name)
+    if not any(map(is_sampled, policy.lanes)):
+        small = read_policy(SMALL.encode(), kinds=RULES.facts())
+        return setting(small, "main", f"a small policy of its own, since {name} samples nothing")
+    return setting(policy, branch, name)
 
 
 def setting(policy: Policy, branch: str, source: str) -> Setting:
@@ -145,13 +154,18 @@ def _case_file(policy: Policy, lane: Lane, name: str) -> str:
 def _program(policy: Policy) -> str:
     """A file that the first required lane judges and that judges in no lane."""
     sorters = {lane.name: Sorter(policy, lane, None) for lane in policy.lanes}
-    lead = next(lane.name for lane in policy.lanes if lane.role == "required")
+    lead = next(lane.name for lane in policy.lanes if is_sampled(lane))
 
     def is_judged(path: str) -> bool:
         places = {name: _place(sorter, path) for name, sorter in sorters.items()}
         return places[lead] == "subject" and {*places.values()} <= {"subject", "irrelevant"}
 
     return _first("the program", [f"{stem}{end}" for stem in PROGRAMS for end in PROGRAM_ENDINGS], is_judged)
+
+
+def is_sampled(lane: Lane) -> bool:
+    """Whether a lane can be the one that is to be fooled."""
+    return lane.role == "required" and lane.kind != CONTRACT_CHECK
 
 
 def _place(sorter: Sorter, path: str) -> str:

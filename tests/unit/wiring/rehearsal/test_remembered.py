@@ -49,6 +49,7 @@ def questions(git, first, second):
         "is_ancestor": (first, second),
         "merge_base": (first, second),
         "commits_between": (first, second),
+        "changes_between": (first, second, "tests"),
     }
 
 
