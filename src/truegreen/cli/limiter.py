@@ -6,6 +6,7 @@ from __future__ import annotations
 import click
 
 from truegreen.cli.limiter_measure import measure
+from truegreen.cli.limiter_self_test import self_test
 
 
 @click.group(name="limiter", no_args_is_help=True)
@@ -14,3 +15,4 @@ def limiter() -> None:
 
 
 limiter.add_command(measure)
+limiter.add_command(self_test)
