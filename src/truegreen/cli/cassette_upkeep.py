@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune, import, migrate."""
+"""The verbs of ``cassette`` that look after recordings: list, show, diff, stats, log, prune, import, migrate, review."""
 
 from __future__ import annotations
 
@@ -196,5 +196,26 @@ def migrate(folder: Path, *, is_check: bool) -> Exit:
     return code
 
 
-VERBS = (list_, show, diff, stats, log_, prune, import_, migrate)
+@click.command("review")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="[FOLDER]", default="cassettes")
+@click.option("--base", required=True, metavar="REV", help="Branch that this goes into, such as origin/main.")
+@FORMAT
+def review(folder: Path, base: str, form: str) -> Exit:
+    """Say what this change does to the recordings in FOLDER.
+
+    Changed answers, changed decision fields, contracts kept, new, removed and re-recorded ones, since the working
+    copy parted from REV. Exit 1 if a contract is broken or a replaced answer is not in the log, 3 if something
+    cannot be read.
+    """
+    from truegreen.wiring.cassette_review import reviewed, shown_review  # noqa: PLC0415 - not needed for other verbs
+    from truegreen.wiring.environment import environment  # noqa: PLC0415 - as above
+
+    found = reviewed(folder, base, environment())
+    _say(shown_review(found, form), form)
+    if found.is_wrong:
+        return Exit.BLOCK
+    return Exit.HOLD if found.is_unknown else Exit.DONE
+
+
+VERBS = (list_, show, diff, stats, log_, prune, import_, migrate, review)
 """To be joined to the group ``cassette``."""

@@ -33,7 +33,7 @@ from truegreen.core.outcome import Exit
 from truegreen.core.quoted import quoted
 from truegreen.core.replay_session import ReplaySession, joined, read_session
 from truegreen.wiring.atomic import write_atomic
-from truegreen.wiring.reading import bytes_of
+from truegreen.wiring.reading import beginning_of, bytes_of
 
 FORMATS: Final = ("text", "json")
 MOST_LOG_BYTES: Final = 64 << 20
@@ -47,7 +47,9 @@ def listed(folder: Path, form: str) -> list[str]:
     """
     found = rows(seen(files_of(folder)))
     return (
-        _json([msgspec.to_builtins(row) for row in found]) if form == "json" else list(screens.table(found))
+        as_json_lines([msgspec.to_builtins(row) for row in found])
+        if form == "json"
+        else list(screens.table(found))
     )
 
 
@@ -57,7 +59,7 @@ def shown(file: Path, form: str) -> list[str]:
     Raises: ReachProblem ``file-unreadable``; EvidenceProblem as ``read_cassette``.
     """
     value = readable(_cassette(file))
-    return _json(value) if form == "json" else list(screens.page(file.name, value))
+    return as_json_lines(value) if form == "json" else list(screens.page(file.name, value))
 
 
 def compared(old: Path, new: Path, form: str) -> tuple[list[str], bool]:
@@ -67,7 +69,9 @@ def compared(old: Path, new: Path, form: str) -> tuple[list[str], bool]:
     """
     found = differences(_cassette(old), _cassette(new))
     lines = (
-        _json([msgspec.to_builtins(one) for one in found]) if form == "json" else list(screens.changes(found))
+        as_json_lines([msgspec.to_builtins(one) for one in found])
+        if form == "json"
+        else list(screens.changes(found))
     )
     return lines, bool(found)
 
@@ -86,7 +90,9 @@ def counted(folder: Path, log: Path | None, form: str) -> list[str]:
             for week in (weeks(read.runs) if read else ())
         ]
         unreadable = read.unreadable if read else 0
-        return _json({**msgspec.to_builtins(found), "weeks": by_week, "unreadable_log_lines": unreadable})
+        return as_json_lines(
+            {**msgspec.to_builtins(found), "weeks": by_week, "unreadable_log_lines": unreadable}
+        )
     return [*screens.numbers(found), *(screens.log_lines(read) if read else ())]
 
 
@@ -163,6 +169,19 @@ def files_of(folder: Path) -> dict[str, bytes | None]:
     return {name: opened.read(name) for name in opened.names()}
 
 
+def every_file_of(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder, by its path from it; None for a link, which is not followed.
+
+    Raises: ReachProblem ``file-unreadable``.
+    """
+    found: dict[str, bytes | None] = {}
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if path.is_symlink() or path.is_file():
+            name = path.relative_to(folder).as_posix()
+            found[name] = None if path.is_symlink() else beginning_of(path, MAX_BYTES)
+    return found
+
+
 def _cassette(file: Path) -> Cassette:
     return read_cassette(bytes_of(file, MAX_BYTES), "")
 
@@ -175,7 +194,7 @@ def _log_of(path: Path) -> Log | None:
     return read_log(bytes_of(path, MOST_LOG_BYTES)) if path.exists() else None
 
 
-def _json(value: Any) -> list[str]:
+def as_json_lines(value: Any) -> list[str]:
     """A value as JSON in which a runner that reads the log finds no command."""
     text = json.dumps(value, indent=2, ensure_ascii=True)
     return text.replace("##[", "\\u0023#[").replace("::", ":\\u003a").split("\n")
