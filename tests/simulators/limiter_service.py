@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from truegreen.limiter.http.app import Service
 from truegreen.limiter.http.desk import Desk
-from truegreen.limiter.http.memory import MemoryStore
 from truegreen.limiter.http.serving import Bounds, Serving
+from truegreen.limiter.http.store import MemoryStore
 from truegreen.limiter.limits import Limits, checked
 
 
@@ -20,7 +20,7 @@ class Running:
     """A service that listens."""
 
     def __init__(self, limits, tokens=None, store=None, **bounds):
-        self.desk = Desk(store or MemoryStore(), limits if callable(limits) else lambda *_: limits)
+        self.desk = Desk(store or MemoryStore(limits))
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
         self._listening.listen(64)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real Valkey servers for tests: one for the whole run, others with a configuration of their own.
 
-``TRUEGREEN_TEST_REDIS_URL`` names a server on loopback that is used instead of the one for the whole run.
+``TRUEGREEN_TEST_REDIS_URL`` names a server on loopback that is used instead of the one for the whole run; its
+database 9 is emptied.
 """
 
 import atexit
@@ -27,6 +28,14 @@ def shared_url():
     server.start()
     atexit.register(server.stop)
     return server.connection_url
+
+
+def empty_database():
+    """The address of a database of the shared server that the conformance suite has for itself, emptied."""
+    url = f"{shared_url().rstrip('/')}/9"
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    return url
 
 
 @contextmanager

@@ -10,22 +10,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import UsageProblem, extra_missing
+from truegreen.limiter.async_client import AsyncLimiter
 from truegreen.limiter.backend import Backend
+from truegreen.limiter.client import Limiter
 from truegreen.limiter.file import File
-from truegreen.limiter.limits import Limits
+from truegreen.limiter.limits import SECOND, Limits
 from truegreen.limiter.memory import Memory
 
 
-def opened(url: str, limits: Limits) -> Backend:
-    """The backend at an address.
+def opened(url: str, limits: Limits, *, token: str = "") -> Backend:
+    """The backend at an address; a service is asked with the bearer token.
 
     Raises: UsageProblem ``limiter-backend-unknown``, and what the backend raises.
     """
     scheme, colon, rest = url.partition(":")
+    if scheme in SERVICES:
+        return _http(url, limits, token)
     make = SCHEMES.get(scheme) if colon else None
     if make is None:
-        known = ", ".join(f"{name}:" for name in SCHEMES)
+        known = ", ".join(f"{name}:" for name in (*SCHEMES, *SERVICES))
         raise UsageProblem(
             "limiter-backend-unknown",
             f"{url!r} is no address of a limiter; addresses begin with {known}",
@@ -55,5 +59,49 @@ def _memory(rest: str, limits: Limits) -> Backend:
     return Memory(limits)
 
 
-SCHEMES: Final[Mapping[str, Callable[[str, Limits], Backend]]] = {"file": _file, "memory": _memory}
+def _http(url: str, limits: Limits, token: str) -> Backend:
+    from truegreen.limiter.http.backend import Http  # noqa: PLC0415 - httpx2 takes a while to load
+    from truegreen.limiter.http.talk import Address  # noqa: PLC0415 - as above
+
+    return Http(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND))
+
+
+def _redis(scheme: str) -> Callable[[str, Limits], Backend]:
+    def make(rest: str, limits: Limits) -> Backend:
+        try:
+            from truegreen.limiter.valkey.backend import Redis  # noqa: PLC0415 - an extra
+        except ImportError as err:
+            raise extra_missing("a limiter in Redis", "redis", err.name) from err
+        return Redis(f"{scheme}:{rest}", limits)
+
+    return make
+
+
+def limiter_at(url: str, limits: Limits, *, token: str = "", holder: str = "") -> Limiter:
+    """Leave for threads at an address: from a service by long polls, else by looking. Raises: as ``opened``."""
+    if url.partition(":")[0] in SERVICES:
+        from truegreen.limiter.http.client import HttpLimiter  # noqa: PLC0415 - as above
+        from truegreen.limiter.http.talk import Address  # noqa: PLC0415 - as above
+
+        return HttpLimiter(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND), holder=holder)
+    return Limiter(opened(url, limits), holder=holder)
+
+
+def async_limiter_at(url: str, limits: Limits, *, token: str = "", holder: str = "") -> AsyncLimiter:
+    """As ``limiter_at``, for tasks."""
+    if url.partition(":")[0] in SERVICES:
+        from truegreen.limiter.http.client import AsyncHttpLimiter  # noqa: PLC0415 - as above
+        from truegreen.limiter.http.talk import Address  # noqa: PLC0415 - as above
+
+        return AsyncHttpLimiter(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND), holder=holder)
+    return AsyncLimiter(opened(url, limits), holder=holder)
+
+
+SERVICES: Final = ("http", "https")
+"""What stands before the first colon of a service's address."""
+SCHEMES: Final[Mapping[str, Callable[[str, Limits], Backend]]] = {
+    "file": _file,
+    "memory": _memory,
+    **{scheme: _redis(scheme) for scheme in ("redis", "rediss", "unix")},
+}
 """What stands before the first colon, and what it opens."""

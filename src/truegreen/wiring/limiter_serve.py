@@ -27,9 +27,7 @@ from truegreen.core.errors import ReachProblem, UsageProblem, extra_missing
 from truegreen.core.outcome import Exit
 from truegreen.core.quoted import quoted
 from truegreen.limiter.http.desk import Desk, Store
-from truegreen.limiter.http.memory import MemoryStore
 from truegreen.limiter.http.tokens import Tokens, read_tokens
-from truegreen.limiter.limits import Limits
 from truegreen.wiring.atomic import write_atomic
 
 HINT = "truegreen limiter serve --help"
@@ -60,11 +58,10 @@ def serve(
     place: Place,
     *,
     tokens: Path | None,
-    store: Store | None,
-    limits: Callable[[str, str], Limits],
+    store: Store,
     say: Callable[[str], None],
 ) -> Exit:
-    """Serve until a signal; ``say`` gets the line that announces it. ``store`` None keeps ledgers in memory.
+    """Serve until a signal; ``say`` gets the line that announces it.
 
     Raises: UsageProblem ``extra-missing``, ``not-loopback``, ``bad-certificate``, or as ``read_tokens``; ReachProblem
     ``port-taken``, or as ``write_atomic``; KeyboardInterrupt on Ctrl-C.
@@ -73,7 +70,7 @@ def serve(
     refuse_careless(place, has_tokens=known is not None)
     listening = _listening(place)
     with listening:
-        return asyncio.run(_served(place, listening, known, Desk(store or MemoryStore(), limits), say))
+        return asyncio.run(_served(place, listening, known, Desk(store), say))
 
 
 def refuse_careless(place: Place, *, has_tokens: bool) -> None:

@@ -10,6 +10,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from simulators.limiter_host import new_service
+from simulators.valkey import empty_database
 from truegreen.core.admission import Ask
 from truegreen.limiter.client import Limiter
 from truegreen.limiter.opening import opened
@@ -25,7 +27,17 @@ def _file(folder: Path, _stack: ExitStack, _limits) -> str:
     return f"file:{folder}/ledgers"
 
 
-KINDS = {"memory": _memory, "file": _file}
+def _http(_folder: Path, _stack: ExitStack, limits) -> str:
+    url = new_service(limits)
+    opened(url, limits).close()  # so that what it loads is there in children that are forked
+    return url
+
+
+def _redis(_folder: Path, _stack: ExitStack, _limits) -> str:
+    return empty_database()
+
+
+KINDS = {"memory": _memory, "file": _file, "http": _http, "redis": _redis}
 """Every backend."""
 SHARED = tuple(name for name in KINDS if name != "memory")
 """Those that several processes share."""

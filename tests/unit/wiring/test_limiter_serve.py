@@ -12,17 +12,19 @@ import pytest
 
 from simulators.limiter_service import new_id
 from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.limiter.http.store import MemoryStore
 from truegreen.limiter.limits import Limits, checked
 from truegreen.wiring.limiter_serve import Place, announcement, refuse_careless, serve
 
 PROGRAM = """
 import sys
 from pathlib import Path
+from truegreen.limiter.http.store import MemoryStore
 from truegreen.limiter.limits import Limits, checked
 from truegreen.wiring.limiter_serve import Place, serve
-limits = checked(Limits(in_flight=1))
+store = MemoryStore(checked(Limits(in_flight=1)))
 place = Place(port=0, ready_file=Path(sys.argv[1]), drain_s=20)
-code = serve(place, tokens=None, store=None, limits=lambda *_: limits, say=lambda line: print(line, flush=True))
+code = serve(place, tokens=None, store=store, say=lambda line: print(line, flush=True))
 sys.exit(code)
 """
 
@@ -98,8 +100,7 @@ def test_beyond_loopback_tokens_and_tls_are_asked(given, has_tokens, is_taken):
 
 
 def _serve(place):
-    limits = checked(Limits(in_flight=1))
-    return serve(place, tokens=None, store=None, limits=lambda *_: limits, say=lambda _: None)
+    return serve(place, tokens=None, store=MemoryStore(checked(Limits(in_flight=1))), say=lambda _: None)
 
 
 def test_a_port_that_is_taken_is_named():

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 from starlette.applications import Starlette
@@ -26,12 +26,13 @@ from starlette.routing import Route
 
 from truegreen import __version__
 from truegreen.core.errors import EvidenceProblem, ReachProblem, TruegreenProblem, UsageProblem
+from truegreen.limiter.backend import Key
 from truegreen.limiter.http import metrics, wire
-from truegreen.limiter.http.desk import Desk, Key, Refusal
+from truegreen.limiter.http.desk import Desk, Refusal, lost, refusal
 from truegreen.limiter.http.overview import overview
 from truegreen.limiter.http.tokens import OPERATOR, Tokens
 from truegreen.limiter.limits import SECOND
-from truegreen.limiter.state import Go
+from truegreen.limiter.state import Answer, Go, Gone, Later, Queued, Refused
 from truegreen.limiter.state import Request as Asked
 
 BODY_S: Final = 10.0
@@ -48,6 +49,7 @@ STATUS_OF: Final = {
     "lease-lost": HTTPStatus.GONE,
     "body-too-large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "limiter-stopping": HTTPStatus.SERVICE_UNAVAILABLE,
+    "limiter-unreachable": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """Status of each error that a client can cause; any other is 500."""
 
@@ -62,6 +64,8 @@ class Service:
         self.app = Starlette(
             routes=[
                 Route(wire.ACQUIRE, self._told(self._acquire), methods=["POST"]),
+                Route(wire.LOOK, self._told(self._look), methods=["POST"]),
+                Route(wire.LEDGER, self._told(self._ledger), methods=["GET"]),
                 Route(wire.RELEASE, self._told(self._release), methods=["POST"]),
                 Route(wire.HEARTBEAT, self._told(self._heartbeat), methods=["POST"]),
                 Route(wire.HOLD_OFF, self._told(self._hold_off), methods=["POST"]),
@@ -101,7 +105,7 @@ class Service:
 
     async def _acquire(self, request: Request, tenant: str) -> Response:
         body = await _body(request, tenant, wire.Acquire)
-        key = (tenant, body.resource)
+        key = Key(tenant=tenant, resource=body.resource)
         asked = Asked(
             id=body.id,
             holder=body.holder,
@@ -110,15 +114,13 @@ class Service:
             output_tokens=body.output_tokens,
             wait_ns=None if body.wait_s is None else round(body.wait_s * SECOND),
         )
-        go = await self._while_connected(request, key, asked)
-        return _json(
-            wire.Granted(
-                lease=body.id,
-                ticket=go.ticket,
-                waited_s=go.waited_ns / SECOND,
-                lease_s=go.lease_ns / SECOND,
-            )
-        )
+        if body.hold:
+            return _standing(body.id, await self._while_connected(request, key, asked))
+        return _standing(body.id, self.desk.ask(key, asked))
+
+    async def _look(self, request: Request, tenant: str) -> Response:
+        body = await _body(request, tenant, wire.Look)
+        return _standing(body.lease, self.desk.look(Key(tenant=tenant, resource=body.resource), body.lease))
 
     async def _while_connected(self, request: Request, key: Key, asked: Asked) -> Go:
         """Leave, unless the client goes away before it comes.
@@ -144,17 +146,17 @@ class Service:
 
     async def _release(self, request: Request, tenant: str) -> Response:
         body = await _body(request, tenant, wire.Release)
-        self.desk.hand_back((tenant, body.resource), body)
+        self.desk.hand_back(Key(tenant=tenant, resource=body.resource), body)
         return _json(wire.Done())
 
     async def _heartbeat(self, request: Request, tenant: str) -> Response:
         body = await _body(request, tenant, wire.Heartbeat)
-        go = self.desk.beat((tenant, body.resource), body.lease)
+        go = self.desk.beat(Key(tenant=tenant, resource=body.resource), body.lease)
         return _json(wire.Alive(lease_s=go.lease_ns / SECOND))
 
     async def _hold_off(self, request: Request, tenant: str) -> Response:
         body = await _body(request, tenant, wire.HoldOff)
-        self.desk.hold_off((tenant, body.resource), round(body.for_s * SECOND))
+        self.desk.hold_off(Key(tenant=tenant, resource=body.resource), body.for_s)
         return _json(wire.Done())
 
     async def _status(self, request: Request, tenant: str) -> Response:
@@ -162,11 +164,18 @@ class Service:
         rows = self.desk.rows(None if tenant == OPERATOR else tenant)
         return _json(overview(rows, is_stopping=self.desk.is_stopping))
 
+    async def _ledger(self, request: Request, tenant: str) -> Response:
+        _refuse_operator(tenant)
+        resource = request.query_params.get("resource", "default")
+        if not 0 < len(resource) <= 200:  # noqa: PLR2004 - as ``wire.Name``
+            raise _bad("a resource has 1 to 200 characters")
+        return _json(wire.Kept(ledger=self.desk.ledger(Key(tenant=tenant, resource=resource))))
+
     async def _metrics(self, request: Request, tenant: str) -> Response:
         del request
         rows = self.desk.rows(None if tenant == OPERATOR else tenant)
         page = metrics.exposition(
-            metrics.Row(tenant=key[0], resource=key[1], ledger=ledger, now_ns=now)
+            metrics.Row(tenant=key.tenant, resource=key.resource, ledger=ledger, now_ns=now)
             for key, ledger, now in rows
         )
         return Response(page, headers={"content-type": metrics.CONTENT_TYPE})
@@ -183,8 +192,7 @@ async def _body(request: Request, tenant: str, kind: type[wire.Body]) -> wire.Bo
 
     Raises: UsageProblem ``operator-only-reads``, ``body-too-large``, ``bad-request``.
     """
-    if tenant == OPERATOR:
-        raise UsageProblem("operator-only-reads", "the operator's token reads numbers and asks for nothing")
+    _refuse_operator(tenant)
     data = b""
     try:
         async with asyncio.timeout(BODY_S):
@@ -200,6 +208,33 @@ async def _body(request: Request, tenant: str, kind: type[wire.Body]) -> wire.Bo
         raise _bad(f"the body is no JSON that is taken: {err.message}") from err
     except msgspec.ValidationError as err:
         raise _bad(f"the body is not what {request.url.path} asks: {err}") from err
+
+
+def _refuse_operator(tenant: str) -> None:
+    if tenant == OPERATOR:
+        raise UsageProblem("operator-only-reads", "the operator's token reads numbers and asks for nothing")
+
+
+def _standing(lease: str, answer: Answer) -> Response:
+    """How an ask stands.
+
+    Raises: ReachProblem ``leave-refused`` or ``lease-lost``.
+    """
+    match answer:
+        case Go():
+            waited_s, lease_s = answer.waited_ns / SECOND, answer.lease_ns / SECOND
+            return _json(wire.Granted(lease=lease, ticket=answer.ticket, waited_s=waited_s, lease_s=lease_s))
+        case Later():
+            pending = wire.Pending(state="later", ticket=answer.ticket, wait_s=answer.wait_ns / SECOND)
+        case Queued():
+            pending = wire.Pending(state="queued", ticket=answer.ticket, ahead=answer.ahead)
+        case Refused():
+            raise refusal(answer)
+        case Gone():
+            raise lost(lease)
+        case _:
+            assert_never(answer)
+    return _json(pending, HTTPStatus.ACCEPTED)
 
 
 def _bad(message: str) -> UsageProblem:

@@ -16,12 +16,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final, Protocol, assert_never
 
 import msgspec
 
-from truegreen.core.errors import ReachProblem
+from truegreen.core.admission import Pressure
+from truegreen.core.errors import ReachProblem, TruegreenProblem
+from truegreen.core.quoted import quoted
 from truegreen.limiter import ledger as rules
+from truegreen.limiter.backend import Key
 from truegreen.limiter.http.wire import Release
 from truegreen.limiter.limits import SECOND, Limits
 from truegreen.limiter.state import Answer, Go, Gone, Later, Ledger, Queued, Refused, Request, Step
@@ -29,19 +33,26 @@ from truegreen.limiter.state import Answer, Go, Gone, Later, Ledger, Queued, Ref
 MOST_RESOURCES: Final = 64
 """Most ledgers of one tenant: a client cannot fill the memory with names."""
 MILLISECOND: Final = SECOND // 1000
-Key = tuple[str, str]
-"""Tenant and resource."""
 
 
 class Store(Protocol):
     """Where ledgers are kept, on one clock."""
 
-    def step(self, key: Key, limits: Limits, do: Callable[[Ledger, int], Step]) -> Step:
+    @property
+    def limits(self) -> Limits:
+        """What every ledger allows."""
+        ...
+
+    def step(self, key: Key, do: Callable[[Ledger, int], Step]) -> Step:
         """Take one step of one ledger under these limits, whole or not at all."""
         ...
 
     def now_ns(self) -> int:
         """The clock."""
+        ...
+
+    def keys(self) -> tuple[Key, ...]:
+        """Every ledger that is kept."""
         ...
 
 
@@ -66,13 +77,12 @@ class _Waiter:
 class Desk:
     """All ledgers of one service."""
 
-    def __init__(self, store: Store, limits: Callable[[str, str], Limits]) -> None:
-        """``limits`` says what a tenant's resource allows."""
+    def __init__(self, store: Store) -> None:
+        """Ledgers that the store has from before are gone on with."""
         self._store = store
-        self._limits = limits
         self._waiters: dict[tuple[Key, str], _Waiter] = {}
         self._timers: dict[Key, asyncio.TimerHandle] = {}
-        self._out: dict[Key, int] = {}
+        self._out: dict[Key, int] = dict.fromkeys(store.keys(), 0)
         self._changed = asyncio.Event()
         self.is_stopping = False
 
@@ -87,7 +97,7 @@ class Desk:
         waiter = self._waiters.setdefault(mine, _Waiter())
         waiter.requests += 1
         has_left = False
-        limits = self._limits(*key)
+        limits = self._store.limits
         wait_ns = limits.wait_ns if request.wait_ns is None else request.wait_ns
         deadline_ns = self._store.now_ns() + wait_ns
         try:
@@ -112,18 +122,33 @@ class Desk:
                 if not has_left:
                     self.take_back(key, request.id)
 
+    def ask(self, key: Key, request: Request) -> Answer:
+        """Ask, and hear at once how things stand.
+
+        Raises: ReachProblem ``limiter-stopping``, ``too-many-resources``.
+        """
+        self._refuse_when_stopping()
+        self._refuse_new_names(key)
+        return self._step(key, lambda it, now: _asked_once(it, request, now))
+
+    def look(self, key: Key, lease: str) -> Answer:
+        """How an ask stands."""
+        if key not in self._out:
+            return Gone()
+        return self._step(key, lambda it, now: rules.look(it, lease, now))
+
     def hand_back(self, key: Key, end: Release) -> None:
         """The call has ended, or will not be made; a lease that is not known changes nothing."""
+        pressure = Pressure(pause_s=end.pause_s, is_overload=end.overload, is_answered=end.answered)
         if key not in self._out:
             return
-        self._step(
-            key,
-            lambda it, now: rules.hand_back(
-                it, end.lease, now, used_tokens=end.used_tokens, is_unused=end.unused
-            ),
-        )
-        if end.pause_s or end.overload:
-            self.hold_off(key, round(end.pause_s * SECOND))
+
+        def change(ledger: Ledger, now_ns: int) -> Step:
+            used = end.used_tokens
+            step = rules.hand_back(ledger, end.lease, now_ns, used_tokens=used, is_unused=end.unused)
+            return rules.pressed(step, pressure, now_ns)
+
+        self._step(key, change)
 
     def take_back(self, key: Key, lease: str) -> None:
         """Nobody is there any more to make the call."""
@@ -138,22 +163,27 @@ class Desk:
         if key in self._out:
             answer = self._step(key, lambda it, now: rules.beat(it, lease, now))
         if not isinstance(answer, Go):
-            raise ReachProblem(
-                "lease-lost",
-                f"the lease {lease} of {key[1]} has ended: it was handed back, or gave no sign of life in time",
-                hint="truegreen limiter status",
-            )
+            raise lost(lease)
         return answer
 
-    def hold_off(self, key: Key, for_ns: int) -> None:
-        """The endpoint said 429: nobody leaves for so long."""
+    def hold_off(self, key: Key, for_s: float) -> None:
+        """The endpoint said 429: nobody leaves for so long; 0 if it told no time."""
         self._refuse_new_names(key)
-        self._step(key, lambda it, now: rules.pause(it, for_ns, now))
+        pressure = Pressure(pause_s=for_s, is_overload=not for_s)
+        self._step(key, lambda it, now: rules.pressed(Step(it, Gone()), pressure, now))
+
+    def ledger(self, key: Key) -> Ledger:
+        """A ledger as it stands; one that nobody used yet is made.
+
+        Raises: ReachProblem ``too-many-resources``.
+        """
+        self._refuse_new_names(key)
+        return self._stepped(key, _advanced).ledger
 
     def rows(self, tenant: str | None) -> Iterable[tuple[Key, Ledger, int]]:
         """Ledgers of a tenant, or of all, at this moment."""
-        for key in sorted(self._out):
-            if tenant is None or key[0] == tenant:
+        for key in sorted(self._out, key=lambda it: (it.tenant, it.resource)):
+            if tenant is None or key.tenant == tenant:
                 step = self._stepped(key, _advanced)
                 yield key, step.ledger, self._store.now_ns()
 
@@ -165,6 +195,8 @@ class Desk:
 
     async def drained(self) -> None:
         """Return once no place is taken."""
+        for key in self._out:  # those that were kept from before count too
+            self._timed(key)
         while any(self._out.values()):
             self._changed.clear()
             try:
@@ -172,13 +204,13 @@ class Desk:
                     await self._changed.wait()
             except TimeoutError:
                 for key in self._out:
-                    self._step(key, _advanced)
+                    self._timed(key)
 
     def _step(self, key: Key, do: Callable[[Ledger, int], Step]) -> Answer:
         return self._stepped(key, do).answer
 
     def _stepped(self, key: Key, do: Callable[[Ledger, int], Step]) -> Step:
-        step = self._store.step(key, self._limits(*key), do)
+        step = self._store.step(key, do)
         for place in step.woken:
             if waiter := self._waiters.get((key, place.id)):
                 waiter.event.set()
@@ -194,7 +226,11 @@ class Desk:
             first = min(place.expires_ns for place in ledger.places)
             after_s = max(0.0, (first - self._store.now_ns()) / SECOND)
             loop = asyncio.get_running_loop()
-            self._timers[key] = loop.call_later(after_s, self._step, key, _advanced)
+            self._timers[key] = loop.call_later(after_s, self._timed, key)
+
+    def _timed(self, key: Key) -> None:
+        with suppress(TruegreenProblem):  # whoever asks next is told
+            self._step(key, _advanced)
 
     def _refuse_when_stopping(self) -> None:
         if self.is_stopping:
@@ -205,13 +241,27 @@ class Desk:
             )
 
     def _refuse_new_names(self, key: Key) -> None:
-        tenant, resource = key
-        if key not in self._out and sum(it[0] == tenant for it in self._out) >= MOST_RESOURCES:
+        if key not in self._out and sum(it.tenant == key.tenant for it in self._out) >= MOST_RESOURCES:
             raise ReachProblem(
                 "too-many-resources",
-                f"{tenant} has {MOST_RESOURCES} resources already, {resource!r} would be one more",
+                f"{key.tenant} has {MOST_RESOURCES} resources already, {quoted(key.resource)} would be one more",
                 hint="truegreen limiter status",
             )
+
+
+def refusal(answer: Refused) -> Refusal:
+    """The problem of an ask that is refused."""
+    wait_s = None if answer.wait_ns is None else answer.wait_ns / SECOND
+    return Refusal(answer.message, reason=answer.reason, wait_s=wait_s)
+
+
+def lost(lease: str) -> ReachProblem:
+    """The problem of a lease that is not known any more."""
+    return ReachProblem(
+        "lease-lost",
+        f"the lease {lease} has ended: it was handed back, its deadline could not be met, or no sign of life came in time",
+        hint="truegreen limiter status",
+    )
 
 
 def _pause_ns(answer: Later | Queued | Refused | Gone, limits: Limits) -> int:
@@ -225,8 +275,7 @@ def _pause_ns(answer: Later | Queued | Refused | Gone, limits: Limits) -> int:
         case Queued():
             return limits.lease_ns // 3
         case Refused():
-            wait_s = None if answer.wait_ns is None else answer.wait_ns / SECOND
-            raise Refusal(answer.message, reason=answer.reason, wait_s=wait_s)
+            raise refusal(answer)
         case Gone():
             raise Refusal("the ask waited as long as it may and got no leave", reason="deadline", wait_s=None)
         case _:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from truegreen.limiter.backend import Key
 from truegreen.limiter.limits import SECOND
 from truegreen.limiter.state import Counts, Ledger, Place
 
@@ -65,16 +66,16 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """By tenant and resource."""
 
 
-def overview(rows: Iterable[tuple[tuple[str, str], Ledger, int]], *, is_stopping: bool) -> Overview:
+def overview(rows: Iterable[tuple[Key, Ledger, int]], *, is_stopping: bool) -> Overview:
     """What is told of ledgers at their moments."""
     return Overview(stopping=is_stopping, resources=tuple(_resource(*row) for row in rows))
 
 
-def _resource(key: tuple[str, str], ledger: Ledger, now_ns: int) -> Resource:
+def _resource(key: Key, ledger: Ledger, now_ns: int) -> Resource:
     limits = ledger.limits
     return Resource(
-        tenant=key[0],
-        resource=key[1],
+        tenant=key.tenant,
+        resource=key.resource,
         capacity=limits.in_flight,
         calls=limits.calls,
         period_s=limits.per_ns / SECOND,

@@ -17,12 +17,15 @@ import msgspec
 from msgspec import Meta
 
 from truegreen.core.canonical import Limits, read_json
+from truegreen.limiter.state import Ledger
 
 ACQUIRE: Final = "/v1/acquire"
+LOOK: Final = "/v1/look"
 RELEASE: Final = "/v1/release"
 HEARTBEAT: Final = "/v1/heartbeat"
 HOLD_OFF: Final = "/v1/hold-off"
 STATUS: Final = "/v1/status"
+LEDGER: Final = "/v1/ledger"
 HEALTH: Final = "/healthz"
 METRICS: Final = "/metrics"
 
@@ -31,7 +34,7 @@ BODY_BYTES: Final = 8 * 1024
 _TEXT: Final = Limits(max_bytes=BODY_BYTES, max_depth=4)
 DAY_S: Final = 86_400
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
+Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Number = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Cost = Annotated[int, Meta(ge=1, le=1_000_000)]
 Seconds = Annotated[float, Meta(ge=0, le=DAY_S)]
@@ -48,8 +51,8 @@ class Acquire(_Body, frozen=True, kw_only=True):
     """Leave that is asked for."""
 
     id: Id
-    """Random name of the ask, made by the client: asking twice with it is asking once, and what was asked can be handed
-    back even if no answer came."""
+    """Name of the ask, made by the client by chance and never used again: asking twice with it is asking once, and what
+    was asked can be handed back even if no answer came."""
     holder: Annotated[str, Meta(max_length=200)] = ""
     """Who asks, for people."""
     cost: Cost = 1
@@ -60,6 +63,8 @@ class Acquire(_Body, frozen=True, kw_only=True):
     """The largest number of tokens that the answer may have."""
     wait_s: Seconds | None = None
     """Longest wait; None for the service's own."""
+    hold: bool = True
+    """Whether the answer waits for leave; else it says at once how things stand, and ``/v1/look`` says it again."""
 
 
 class Release(_Body, frozen=True, kw_only=True):
@@ -77,6 +82,13 @@ class Release(_Body, frozen=True, kw_only=True):
     """The endpoint turned the call away and told no time."""
     answered: bool = False
     """The endpoint answered."""
+
+
+class Look(_Body, frozen=True, kw_only=True):
+    """How an ask stands; a sign of life too."""
+
+    lease: Id
+    """The ask's id."""
 
 
 class Heartbeat(_Body, frozen=True, kw_only=True):
@@ -104,6 +116,26 @@ class Granted(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds between asking and leave."""
     lease_s: float
     """Seconds until the place is lost unless a sign of life comes."""
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """No leave yet."""
+
+    state: str
+    """``later``: a slot is reserved; ``queued``: no place is free."""
+    ticket: int
+    """Place in the order of asking."""
+    wait_s: float | None = None
+    """Of ``later``: seconds until the slot."""
+    ahead: int | None = None
+    """Of ``queued``: how many are before it."""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """One ledger as it stands, for programs; times are nanoseconds on the service's clock."""
+
+    ledger: Ledger
+    """The ledger, an array."""
 
 
 class Alive(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +173,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Of truegreen."""
 
 
-Body = TypeVar("Body", Acquire, Release, Heartbeat, HoldOff)
+Body = TypeVar("Body", Acquire, Look, Release, Heartbeat, HoldOff)
 
 
 def read(data: bytes, kind: type[Body]) -> Body:

@@ -1,255 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ledger that lives in a Redis or Valkey server: leave for threads and for tasks.
+"""Ledgers that live in a Redis or Valkey server, for all hosts that reach it.
 
-What it decides: when a waiter looks again. What it leaves: the rules, to the script; failures and connections, to
-``server``; signs of life, to ``keeping``.
+What it decides: names of keys, and what is kept to tell a lost ledger from a lost lease. What it leaves: the rules, to
+the script; failures and connections, to ``server``; waiting and signs of life, to the clients.
 
-- Every ask has an id of its own, made here: a step that is told twice is taken once.
-- Whoever waits for a slot sleeps until it; whoever waits for a place waits on a list of its own, which the step that
-  frees a place writes to. It looks again when a lease ends, when its deadline comes, and every few seconds: that is
-  its sign of life.
-- Whoever is interrupted while it waits hands back what it asked for.
-- Nothing here reads a clock that is compared with another host's.
+- The clock is the server's: nothing here reads one that is compared with another host's.
+- A step that is told twice is taken once, since every ask has an id of its own.
+- A sign of life says when its ledger began: one that was lost meanwhile (flushed, evicted, a replica that had not
+  heard of it) learns from it who is in flight.
 """
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-import time
-from collections.abc import Callable, Generator
-from contextlib import suppress
+import math
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
-from truegreen.core.admission import Ask, Leave, Pressure
-from truegreen.core.errors import ReachProblem, TruegreenProblem
-from truegreen.limiter.keeping import AsyncKeeper, Keeper
-from truegreen.limiter.limits import MOST_TOKENS, SECOND, Limits
-from truegreen.limiter.state import Go, Gone, Later, Queued, Refused, Request
-from truegreen.limiter.valkey.answers import Seen, ask_arguments, limit_numbers, seen
-from truegreen.limiter.valkey.server import LONGEST_BLOCK_S, Argument, AsyncServer, Server
+from truegreen.core.admission import Pressure
+from truegreen.core.errors import ReachProblem
+from truegreen.limiter.backend import NO_PRESSURE, Key
+from truegreen.limiter.bounds import out_of_bounds
+from truegreen.limiter.limits import LONGEST, MOST_TOKENS, SECOND, Limits
+from truegreen.limiter.state import Answer, Go, Gone, Ledger, Request
+from truegreen.limiter.valkey.answers import answer_of, ask_arguments, ledger_of, limit_numbers
+from truegreen.limiter.valkey.server import Argument, Server
 
 PREFIX: Final = "truegreen:limiter:v1:"
-LimitsOf = Callable[[Ask], Limits]
 
 
-class Step(msgspec.Struct, frozen=True):
-    """Run the script."""
+class Redis:
+    """Implements ``backend.Backend``."""
 
-    arguments: tuple[Argument, ...]
+    is_quick: Final = False
 
-
-class Sleep(msgspec.Struct, frozen=True):
-    """Wait for a moment that is known."""
-
-    seconds: float
-
-
-class Listen(msgspec.Struct, frozen=True):
-    """Wait on the list, at most so long."""
-
-    seconds: float
-
-
-class _Held(msgspec.Struct, frozen=True):
-    """What is kept with a lease."""
-
-    key: str
-    numbers: tuple[int, ...]
-    holder: str
-    born_us: int
-
-
-def key_of(ask: Ask) -> str:
-    """The name of a ledger in the server; tenant and resource cannot run into one another."""
-    return f"{PREFIX}{{{quote(ask.tenant, safe='')}/{quote(ask.resource, safe='')}}}"
-
-
-class _Talk:
-    """One ask, from the first step to leave: what to do next, whoever does it."""
-
-    def __init__(self, ask: Ask, limits: Limits) -> None:
-        self.ask, self.limits = ask, limits
-        self.id = secrets.token_urlsafe(18)
-        self.key = key_of(ask)
-        self.wake = f"{self.key}:wake:{self.id}"
-        self.numbers = limit_numbers(limits)
-        self.request = Request(
-            id=self.id,
-            holder=ask.holder,
-            wake=self.wake,
-            cost=ask.cost,
-            prompt_tokens=ask.prompt_tokens,
-            output_tokens=ask.output_tokens,
-            wait_ns=None if ask.wait_s is None else round(ask.wait_s * SECOND),
-        )
-
-    def steps(self) -> Generator[Step | Sleep | Listen, Seen | None, Seen]:
-        """What to do next; the answer to each ``Step`` is sent in. Raises: ReachProblem ``leave-refused``."""
-        wait_ns = self.limits.wait_ns if self.request.wait_ns is None else self.request.wait_ns
-        deadline_s = time.monotonic() + wait_ns / SECOND
-        told = ask_arguments(self.request)
-        if isinstance(told, Refused):
-            raise refusal(told)
-        step = Step(("ask", *self.numbers, *told))
-        while True:
-            found = yield step
-            answer = found.answer if found else Gone()
-            left_s = max(0.0, deadline_s - time.monotonic()) + 0.001
-            match answer:
-                case Go():
-                    return found or Seen(answer=answer)
-                case Later():
-                    yield Sleep(min(answer.wait_ns / SECOND, left_s))
-                case Queued():
-                    recheck_s = found.recheck_ns / SECOND if found and not answer.ahead else left_s
-                    yield Listen(min(recheck_s, left_s, self.limits.lease_ns / 3 / SECOND, LONGEST_BLOCK_S))
-                case _:
-                    raise refusal(answer)
-            step = Step(("look", *self.numbers, self.id))
-
-    def leave(self, found: Seen) -> Leave:
-        """What is given to the one who asked."""
-        go = found.answer
-        ticket, waited_ns = (go.ticket, go.waited_ns) if isinstance(go, Go) else (0, 0)
-        return Leave(ticket=ticket, lease=self.id, ask=self.ask, waited_s=waited_ns / SECOND)
-
-    def held(self, found: Seen) -> _Held:
-        """What its signs of life need."""
-        return _Held(self.key, self.numbers, self.ask.holder, found.born_us)
-
-    def unasked(self) -> tuple[Argument, ...]:
-        """Hand back what was asked and will not be used."""
-        return ("hand_back", *self.numbers, self.id, -1, 1)
-
-
-def refusal(answer: Refused | Gone) -> ReachProblem:
-    """The problem of an ask that gets no leave."""
-    message = (
-        answer.message if isinstance(answer, Refused) else "the ask waited as long as it may and got no leave"
-    )
-    return ReachProblem("leave-refused", message, hint="truegreen limiter status")
-
-
-def _ends(
-    held: _Held, leave: Leave, used: int | None, pressure: Pressure
-) -> tuple[tuple[Argument, ...], ...]:
-    """The steps that the end of a call means."""
-    told = -1 if used is None else max(0, min(used, MOST_TOKENS))
-    back: tuple[Argument, ...] = ("hand_back", *held.numbers, leave.lease, told, 0)
-    if pressure.pause_s > 0 or pressure.is_overload:
-        return back, ("pause", *held.numbers, round(pressure.pause_s * SECOND))
-    return (back,)
-
-
-class RedisLedger:
-    """Leave for threads: a ``LedgerPort``."""
-
-    def __init__(self, url: str, limits: LimitsOf) -> None:
-        """``limits`` says what each ask's ledger allows. Raises: UsageProblem ``bad-redis-address``."""
+    def __init__(self, url: str, limits: Limits) -> None:
+        """Nothing is connected yet. Raises: UsageProblem ``bad-redis-address``, ``limit-out-of-range``."""
         self._server = Server(url)
-        self._limits = limits
-        self._keeper: Keeper[_Held] = Keeper(self._beat)
+        self.name: Final = self._server.where
+        self.limits: Final = limits
+        self._numbers = limit_numbers(limits)
+        self._born: dict[str, int] = {}
 
-    def enter(self, ask: Ask) -> Leave:
-        """Wait for leave. Raises: ReachProblem ``leave-refused``, and as ``Server.run``."""
-        talk = _Talk(ask, self._limits(ask))
+    def ask(self, key: Key, request: Request) -> Answer:
+        """As ``ledger.ask``."""
+        return out_of_bounds(request) or self._stepped(key, "ask", *ask_arguments(request))
+
+    def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
+        """As ``ledger.look``."""
+        return self._stepped(key, "look", id)
+
+    def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
+        """As ``ledger.beat``; a ledger that was lost takes the place up again."""
+        return self._stepped(key, "beat", id, "", self._born.get(id, 0))
+
+    def hand_back(
+        self,
+        key: Key,
+        id: str,  # noqa: A002 - as above
+        *,
+        used_tokens: int | None = None,
+        is_unused: bool = False,
+        pressure: Pressure = NO_PRESSURE,
+    ) -> None:
+        """As ``ledger.hand_back``, then ``ledger.pressed``."""
+        used = -1 if used_tokens is None else max(0, min(used_tokens, MOST_TOKENS))
+        pause = math.ceil(min(max(0.0, pressure.pause_s), LONGEST / SECOND) * SECOND)
+        self._stepped(key, "hand_back", id, used, int(is_unused), pause, int(pressure.is_overload))
+
+    def state(self, key: Key) -> Ledger:
+        """The ledger as it stands now."""
+        _, packed = self._run(key, "state")
         try:
-            found = self._led(talk)
-        except BaseException:
-            with suppress(TruegreenProblem):
-                self._server.run(talk.key, *talk.unasked())
-            raise
-        leave = talk.leave(found)
-        self._keeper.keep(leave.lease, talk.held(found), talk.limits.lease_ns / SECOND)
-        return leave
-
-    def give_back(self, leave: Leave, *, used_tokens: int | None, pressure: Pressure) -> None:
-        """The call has ended. Raises: as ``Server.run``."""
-        held = self._keeper.drop(leave.lease)
-        if held is not None:
-            for step in _ends(held, leave, used_tokens, pressure):
-                self._server.run(held.key, *step)
+            return ledger_of(packed)
+        except msgspec.MsgspecError as err:
+            raise ReachProblem(
+                "limiter-state-unreadable",
+                f"{self.name} holds a ledger that this version does not read: {err}",
+                hint=f"redis-cli DEL '{key_of(key)}' once no call is under way",
+            ) from err
 
     def close(self) -> None:
-        """Close the connections."""
-        self._keeper.close()
+        """Close the connections; leases stay."""
         self._server.close()
 
-    def _led(self, talk: _Talk) -> Seen:
-        steps, found = talk.steps(), None
-        while True:
-            try:
-                action = steps.send(found)
-            except StopIteration as end:
-                done: Seen = end.value
-                return done
-            found = None
-            match action:
-                case Step():
-                    found = seen(self._server.run(talk.key, *action.arguments))
-                case Sleep():
-                    time.sleep(action.seconds)
-                case Listen():
-                    self._server.wait(talk.wake, action.seconds)
+    def _stepped(self, key: Key, verb: str, *arguments: Argument) -> Answer:
+        answer, born_us = answer_of(self._run(key, verb, *arguments))
+        if isinstance(answer, Go) and answer.lease_ns and verb != "beat":
+            self._born[str(arguments[0])] = born_us
+        elif isinstance(answer, Gone):
+            self._born.pop(str(arguments[0]), None)
+        return answer
 
-    def _beat(self, lease: str, held: _Held) -> None:
-        self._server.run(held.key, "beat", *held.numbers, lease, held.holder, held.born_us)
+    def _run(self, key: Key, verb: str, *arguments: Argument) -> list[bytes]:
+        return self._server.run(key_of(key), verb, *self._numbers, *arguments)
 
 
-class AsyncRedisLedger:
-    """Leave for tasks of one event loop: an ``AsyncLedgerPort``."""
-
-    def __init__(self, url: str, limits: LimitsOf) -> None:
-        """As ``RedisLedger``."""
-        self._server = AsyncServer(url)
-        self._limits = limits
-        self._keeper: AsyncKeeper[_Held] = AsyncKeeper(self._beat)
-
-    async def enter(self, ask: Ask) -> Leave:
-        """As ``RedisLedger.enter``; a task that is cancelled hands back what it asked for."""
-        talk = _Talk(ask, self._limits(ask))
-        try:
-            found = await self._led(talk)
-        except BaseException:
-            with suppress(TruegreenProblem, asyncio.CancelledError):
-                await asyncio.shield(self._server.run(talk.key, *talk.unasked()))
-            raise
-        leave = talk.leave(found)
-        self._keeper.keep(leave.lease, talk.held(found), talk.limits.lease_ns / SECOND)
-        return leave
-
-    async def give_back(self, leave: Leave, *, used_tokens: int | None, pressure: Pressure) -> None:
-        """As ``RedisLedger.give_back``."""
-        held = self._keeper.drop(leave.lease)
-        if held is not None:
-            for step in _ends(held, leave, used_tokens, pressure):
-                await self._server.run(held.key, *step)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._keeper.close()
-        await self._server.close()
-
-    async def _led(self, talk: _Talk) -> Seen:
-        steps, found = talk.steps(), None
-        while True:
-            try:
-                action = steps.send(found)
-            except StopIteration as end:
-                done: Seen = end.value
-                return done
-            found = None
-            match action:
-                case Step():
-                    found = seen(await self._server.run(talk.key, *action.arguments))
-                case Sleep():
-                    await asyncio.sleep(action.seconds)
-                case Listen():
-                    await self._server.wait(talk.wake, action.seconds)
-
-    async def _beat(self, lease: str, held: _Held) -> None:
-        await self._server.run(held.key, "beat", *held.numbers, lease, held.holder, held.born_us)
+def key_of(key: Key) -> str:
+    """The name of a ledger in the server; tenant and resource cannot run into one another, and share a slot."""
+    return f"{PREFIX}{{{quote(key.tenant, safe='')}/{quote(key.resource, safe='')}}}"

@@ -10,7 +10,7 @@
 -- accepts, each time that is long gone is kept at -2^52; 2^52 nanoseconds are 52 days. A server whose clock goes back
 -- changes no level: what was left is left.
 local FAR, MOST_WAITING, LONGEST, OVERUSE, GRACE = 4503599627370496, 2000, 86400000000000, 10, 50000000
-local KEPT_MS = 8 * 86400000
+local KEPT_MS, OVERLOAD_PAUSE = 8 * 86400000, 1000000000
 local ID, TICKET, HOLDER, WAKE, COST, TOKENS, ASKED, DEADLINE, EXPIRES, SLOT, STARTED, TOKEN = 1, 2, 3, 4, 5, 6, 7, 8,
   9, 10, 11, 12
 local CALLS, PER, BURST, IN_FLIGHT, PER_MINUTE, TOKEN_BURST, STARTS_FULL, LEASE, WAIT = 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -18,7 +18,7 @@ local GRANTED, REFUSED, CANCELLED, DROPPED, EXPIRED, WASTED, RATE_LIMITED, CLAMP
   RESERVED, USED, MIXED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 
 local max, min, insert, remove = math.max, math.min, table.insert, table.remove
-local verb, L, G, woken = ARGV[1], nil, nil, {}
+local verb, L, G = ARGV[1], nil, nil
 
 local function up(number, by)
   local rest = number % by
@@ -26,9 +26,10 @@ local function up(number, by)
 end
 
 local function prepare(limits)
-  L = limits
+  L = {unpack(limits)}
   L.spacing = L[CALLS] > 0 and up(L[PER], L[CALLS]) or 0
   L.token = L[PER_MINUTE] > 0 and up(60000000000, L[PER_MINUTE]) or 0
+  if G then G.limits = limits end
 end
 
 local function asked_limits()
@@ -70,7 +71,7 @@ local function load()
   if not kept then
     prepare(asked_limits())
     G = new()
-    G.born = now
+    G.born, G.limits = now, asked_limits()
   else
     G = cmsgpack.unpack(kept)
     prepare(G.limits)
@@ -86,16 +87,7 @@ end
 local function save()
   local last = max(G.rate, G.left, G.token, G.not_before)
   for _, place in ipairs(G.places) do last = max(last, place[EXPIRES], place[TOKEN]) end
-  local limits = {}
-  for n = 1, 9 do limits[n] = L[n] end
-  G.limits = limits
   redis.call('SET', KEYS[1], cmsgpack.pack(G), 'PX', string.format('%.0f', up(last + FAR, 1000000) - up(FAR, 1000000) + KEPT_MS))
-  for _, place in ipairs(woken) do
-    if place[WAKE] ~= '' then
-      redis.call('RPUSH', place[WAKE], '1')
-      redis.call('PEXPIRE', place[WAKE], 60000)
-    end
-  end
 end
 
 -- Tokens: token_trajectory.py.
@@ -168,7 +160,6 @@ local function give()
   while #G.queue > 0 and has_room() do
     local head = remove(G.queue, 1)
     local slot = slot_of(head, {})
-    insert(woken, head)
     if slot > head[DEADLINE] then count(DROPPED) else put(head, slot) end
   end
   local first = #G.places + 1
@@ -206,7 +197,6 @@ local function prune()
     local place = G.places[index]
     if place[EXPIRES] <= 0 then
       if place[STARTED] then ended(index, nil) count(EXPIRED) else given_up(index) count(DROPPED) end
-      insert(woken, place)
     end
   end
   local staying = {}
@@ -245,16 +235,10 @@ local function under()
 end
 
 -- Verbs.
-local function told(place)
+local function told(index)
+  local place = G.places[index]
   if place[STARTED] then return {'go', place[TICKET], -place[ASKED], L[LEASE], G.born} end
   return {'later', place[TICKET], gate_of(place)}
-end
-
--- The first moment at which a place may become free by itself.
-local function recheck()
-  local first = L[LEASE]
-  for _, place in ipairs(G.places) do first = min(first, place[EXPIRES]) end
-  return first
 end
 
 local function never(cost, prompt)
@@ -282,13 +266,35 @@ local function known(id)
     end
     if place[STARTED] then place[EXPIRES] = L[LEASE]
     elseif gate_of(place) <= 0 then start(place) end
-    return told(place)
+    return told(index)
   end
   index = find(G.queue, id)
   if not index then return nil end
   local place = G.queue[index]
   if place[EXPIRES] < (L[LEASE] - L[LEASE] % 2) / 2 then place[EXPIRES] = L[LEASE] end
-  return {'queued', place[TICKET], index - 1, recheck()}
+  return {'queued', place[TICKET], index - 1}
+end
+
+local function pause(wait)
+  local till = max(0, min(wait, LONGEST))
+  count(RATE_LIMITED)
+  if till <= max(0, G.not_before) then return end
+  local first
+  for index, place in ipairs(G.places) do
+    if not place[STARTED] then first = index break end
+  end
+  local by = first and max(0, till - G.places[first][SLOT]) or 0
+  if by > 0 then
+    for index, place in ipairs(G.places) do
+      place[TOKEN] = place[TOKEN] + by
+      if index >= first then
+        place[SLOT], place[EXPIRES] = place[SLOT] + by, place[EXPIRES] + by
+      end
+    end
+    G.rate, G.token = G.rate + by, G.token + by
+  end
+  G.not_before = till
+  G.rate = max(G.rate, till + (L[BURST] - 1) * L.spacing)
 end
 
 local verbs = {}
@@ -312,10 +318,10 @@ function verbs.ask(id, holder, wake, cost, prompt, output, wait)
   if free then
     put(place, first)
     give()
-    return told(place)
+    return told(#G.places)
   end
   insert(G.queue, place)
-  return {'queued', place[TICKET], #G.queue - 1, recheck()}
+  return {'queued', place[TICKET], #G.queue - 1}
 end
 
 function verbs.look(id) return known(id) or {'gone'} end
@@ -331,59 +337,38 @@ function verbs.beat(id, holder, born)
   end
   if not index or not G.places[index][STARTED] then return {'gone'} end
   G.places[index][EXPIRES] = L[LEASE]
-  return told(G.places[index])
+  return told(index)
 end
 
-function verbs.hand_back(id, used, unused)
-  used = tonumber(used)
+local function handed_back(id, used, unused)
   local index = find(G.queue, id)
   if index then
     remove(G.queue, index)
     count(CANCELLED)
-    return {'gone'}
+    return
   end
   index = find(G.places, id)
-  if not index then return {'gone'} end
-  if unused == '1' or not G.places[index][STARTED] then given_up(index) count(CANCELLED)
+  if not index then return end
+  if unused or not G.places[index][STARTED] then given_up(index) count(CANCELLED)
   else ended(index, used >= 0 and used or nil) end
   give()
+end
+
+function verbs.hand_back(id, used, unused, wait, overload)
+  handed_back(id, tonumber(used), unused == '1')
+  wait = tonumber(wait)
+  if overload == '1' then wait = max(wait, OVERLOAD_PAUSE) end
+  if wait > 0 then pause(wait) end
   return {'gone'}
 end
 
-function verbs.pause(wait)
-  local till = max(0, min(tonumber(wait), LONGEST))
-  count(RATE_LIMITED)
-  if till <= max(0, G.not_before) then return {'gone'} end
-  local first
-  for index, place in ipairs(G.places) do
-    if not place[STARTED] then first = index break end
-  end
-  local by = first and max(0, till - G.places[first][SLOT]) or 0
-  if by > 0 then
-    for index, place in ipairs(G.places) do
-      place[TOKEN] = place[TOKEN] + by
-      if index >= first then
-        place[SLOT], place[EXPIRES] = place[SLOT] + by, place[EXPIRES] + by
-        insert(woken, place)
-      end
-    end
-    G.rate, G.token = G.rate + by, G.token + by
-  end
-  G.not_before = till
-  G.rate = max(G.rate, till + (L[BURST] - 1) * L.spacing)
-  return {'gone'}
-end
-
-function verbs.status()
-  local first = L[CALLS] > 0 and max(0, G.rate + (1 - L[BURST]) * L.spacing) or 0
-  local answer = {'status', G.tickets, #G.places, #G.queue, max(0, G.not_before), first, G.now - G.born}
-  for n = 1, 14 do insert(answer, G.counts[n]) end
-  return answer
+function verbs.state()
+  return {'state', cmsgpack.pack(G)}
 end
 
 load()
-under()
+if verb == 'ask' then under() end
 prune()
 local answer = verbs[verb](ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16], ARGV[17])
-save()
+if verb ~= 'state' then save() end
 return answer

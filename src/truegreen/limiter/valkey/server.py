@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Redis or Valkey server as the limiter uses it: a script that is run, and a list on which a waiter waits.
+"""One Redis or Valkey server as the limiter uses it: a script that is run.
 
 What it decides: connections, the script's loading, how long an answer may take. What it leaves: what the script is
 told, to ``answers``; what a failure is called, to ``trouble``.
@@ -21,7 +21,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import redis
-import redis.asyncio
 from redis.backoff import NoBackoff
 from redis.exceptions import NoPermissionError, NoScriptError, RedisError
 
@@ -34,8 +33,6 @@ SHA1: Final = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
 """The name by which EVALSHA knows the script."""
 CONNECT_S: Final = 2.0
 ANSWER_S: Final = 6.0
-LONGEST_BLOCK_S: Final = 4.0
-"""Longest wait on a list in one command; shorter than ``ANSWER_S``."""
 SCHEMES: Final = ("redis", "rediss", "unix")
 
 Argument = str | int
@@ -76,7 +73,7 @@ def _refuse_eviction(info: Mapping[str, Any], where: str) -> None:
 
 
 class Server:
-    """The server, for threads."""
+    """The server; may be used by any thread, and by a forked child (the library's pool sees to that)."""
 
     def __init__(self, url: str) -> None:
         """Nothing is connected yet. Raises: UsageProblem ``bad-redis-address``."""
@@ -102,11 +99,6 @@ class Server:
                 raise
         return list(answer)
 
-    def wait(self, name: str, limit_s: float) -> None:
-        """Return when somebody writes to the list, or after so many seconds."""
-        with named(self.where):
-            self._client.blpop([name], timeout=max(0.01, min(limit_s, LONGEST_BLOCK_S)))
-
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -118,50 +110,6 @@ class Server:
             NoPermissionError
         ):  # a user that may run the script alone: its owner answers for the server
             _refuse_eviction(self._client.info("memory"), self.where)
-        self._is_trusted = True
-
-
-class AsyncServer:
-    """The server, for tasks of one event loop."""
-
-    def __init__(self, url: str) -> None:
-        """As ``Server``."""
-        self.where: Final = shown(url)
-        retry = redis.asyncio.retry.Retry(NoBackoff(), 0)
-        try:
-            self._client = redis.asyncio.Redis.from_url(url, retry=retry, **_options())
-        except ValueError as err:
-            raise _bad(self.where, err) from err
-        self._is_trusted = False
-
-    async def run(self, key: str, *arguments: Argument) -> list[Any]:
-        """As ``Server.run``."""
-        with named(self.where):
-            try:
-                await self._trust()
-                try:
-                    answer = await self._client.evalsha(SHA1, 1, key, *arguments)
-                except NoScriptError:
-                    answer = await self._client.eval(SCRIPT, 1, key, *arguments)
-            except (RedisError, OSError):
-                await self._client.connection_pool.disconnect(inuse_connections=False)
-                raise
-        return list(answer)
-
-    async def wait(self, name: str, limit_s: float) -> None:
-        """As ``Server.wait``."""
-        with named(self.where):
-            await self._client.blpop([name], timeout=max(0.01, min(limit_s, LONGEST_BLOCK_S)))
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-
-    async def _trust(self) -> None:
-        if self._is_trusted:
-            return
-        with suppress(NoPermissionError):  # as in Server
-            _refuse_eviction(await self._client.info("memory"), self.where)
         self._is_trusted = True
 
 

@@ -135,7 +135,7 @@ def test_the_operator_reads_and_asks_for_nothing(service):
         b"",
         b"[]",
         b"{",
-        b'{"id": "short"}',
+        b'{"id": "no space"}',
         b'{"id": "abcdefghijklmnop", "id": "abcdefghijklmnop"}',
         b'{"id": "abcdefghijklmnop", "cost": 0}',
         b'{"id": "abcdefghijklmnop", "cost": -1}',

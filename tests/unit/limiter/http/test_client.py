@@ -12,7 +12,8 @@ import pytest
 from simulators.limiter_service import Running, running
 from truegreen.core.admission import Ask, Pressure
 from truegreen.core.errors import ReachProblem, UsageProblem
-from truegreen.limiter.http.client import Address, AsyncHttpLedger, HttpLedger
+from truegreen.limiter.http.client import AsyncHttpLimiter, HttpLimiter
+from truegreen.limiter.http.talk import Address
 from truegreen.limiter.http.tokens import Tokens
 from truegreen.limiter.limits import Limits, checked
 
@@ -33,7 +34,7 @@ def opened():
     made = []
 
     def make(url, *, patience_s=0.0, **given):
-        made.append(HttpLedger(Address(url=url, patience_s=patience_s, **given)))
+        made.append(HttpLimiter(Address(url=url, patience_s=patience_s, **given)))
         return made[-1]
 
     yield make
@@ -46,7 +47,7 @@ def test_leave_is_given_and_handed_back(service, opened):
     ledger = opened(service.url)
     ask = Ask(holder="job", prompt_tokens=3)
     leave = ledger.enter(ask)
-    assert (1, ask) == (leave.ticket, leave.ask)
+    assert (1, "job", 3) == (leave.ticket, leave.ask.holder, leave.ask.prompt_tokens)
     assert 1 == len(service.numbers()["in_flight"])
     ledger.give_back(leave, used_tokens=5, pressure=NOTHING)
     ledger.give_back(leave, used_tokens=5, pressure=NOTHING)
@@ -87,7 +88,7 @@ def test_a_task_that_is_cancelled_gives_its_place_in_the_queue_back(service):
     """The next one leaves, and nothing stays in flight."""
 
     async def story():
-        ledger = AsyncHttpLedger(Address(url=service.url, patience_s=0.0))
+        ledger = AsyncHttpLimiter(Address(url=service.url, patience_s=0.0))
         first = await ledger.enter(Ask())
         waiting = asyncio.create_task(ledger.enter(Ask()))
         for _ in range(1000):
@@ -100,7 +101,7 @@ def test_a_task_that_is_cancelled_gives_its_place_in_the_queue_back(service):
         await ledger.give_back(first, used_tokens=None, pressure=NOTHING)
         last = await ledger.enter(Ask(wait_s=5))
         await ledger.give_back(last, used_tokens=None, pressure=NOTHING)
-        await ledger.close()
+        await ledger.aclose()
         return last.ticket
 
     assert 3 == asyncio.run(story())
@@ -117,12 +118,12 @@ def test_a_call_longer_than_its_lease_keeps_its_place(opened):
         ledger.give_back(leave, used_tokens=None, pressure=NOTHING)
 
         async def story():
-            tasks = AsyncHttpLedger(Address(url=service.url))
+            tasks = AsyncHttpLimiter(Address(url=service.url))
             leave = await tasks.enter(Ask())
             await asyncio.sleep(0.8)
             counted = service.numbers()["counts"]["expired"]
             await tasks.give_back(leave, used_tokens=None, pressure=NOTHING)
-            await tasks.close()
+            await tasks.aclose()
             return counted
 
         assert 0 == asyncio.run(story())
@@ -165,7 +166,7 @@ def test_the_token_goes_along_and_is_never_shown(opened):
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", "a lease is asked"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", "not what was asked"),
         (b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n", "status 302"),
         (b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 5\r\n\r\n<html", "status 502"),
         (b'HTTP/1.1 500 X\r\ncontent-length: 25\r\n\r\n{"code":"x","message":"y"}', "x: y"),
@@ -197,5 +198,5 @@ def test_anything_but_an_answer_of_the_limiter_is_no_leave(answer, told, opened)
 def test_an_address_of_another_kind_is_a_usage_error(url):
     """And a password in it is not shown."""
     with pytest.raises(UsageProblem) as caught:
-        HttpLedger(Address(url=url))
+        HttpLimiter(Address(url=url))
     assert ("bad-limiter-address", False) == (caught.value.code, "pw" in str(caught.value))

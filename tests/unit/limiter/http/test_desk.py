@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waits at the service: order, ends of leases, requests that come twice, on a clock of the test."""
+"""Who waits at the service: order, ends of leases, requests that come twice."""
 
 import asyncio
 
 import pytest
 
 from truegreen.core.errors import ReachProblem
+from truegreen.limiter.backend import Key
 from truegreen.limiter.http.desk import Desk, Refusal
-from truegreen.limiter.http.memory import MemoryStore
+from truegreen.limiter.http.store import MemoryStore
 from truegreen.limiter.http.wire import Release
 from truegreen.limiter.limits import SECOND, Limits, checked
 from truegreen.limiter.state import Request
 
-KEY = ("team", "model")
+KEY = Key(tenant="team", resource="model")
 
 
-def _desk(now_ns=None, **limits):
-    given = checked(Limits(**limits))
-    return Desk(MemoryStore(now_ns) if now_ns else MemoryStore(), lambda *_: given)
+def _desk(**limits):
+    return Desk(MemoryStore(checked(Limits(**limits))))
 
 
 async def _asked(desk, *ids):

@@ -13,8 +13,11 @@ import redis
 from simulators.valkey import new_tenant, own_server, server_at, shared_url
 from truegreen.core.admission import Ask, Pressure
 from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.limiter.async_client import AsyncLimiter
+from truegreen.limiter.backend import Key
+from truegreen.limiter.client import Limiter
 from truegreen.limiter.limits import SECOND, Limits, checked
-from truegreen.limiter.valkey.backend import PREFIX, AsyncRedisLedger, RedisLedger, key_of
+from truegreen.limiter.valkey.backend import PREFIX, Redis, key_of
 
 NOTHING = Pressure()
 
@@ -25,8 +28,7 @@ def opened():
     made = []
 
     def make(url=None, **limits):
-        given = checked(Limits(**limits))
-        made.append(RedisLedger(url or shared_url(), lambda _: given))
+        made.append(Limiter(Redis(url or shared_url(), checked(Limits(**limits)))))
         return made[-1]
 
     yield make
@@ -103,8 +105,9 @@ def test_a_holder_that_is_killed_gives_its_place_back_when_its_lease_ends(opened
         "import os, sys, time\n"
         "from truegreen.core.admission import Ask\n"
         "from truegreen.limiter.limits import Limits, checked\n"
-        "from truegreen.limiter.valkey.backend import RedisLedger\n"
-        "ledger = RedisLedger(sys.argv[1], lambda _: checked(Limits(in_flight=1, lease_ns=500_000_000)))\n"
+        "from truegreen.limiter.client import Limiter\n"
+        "from truegreen.limiter.valkey.backend import Redis\n"
+        "ledger = Limiter(Redis(sys.argv[1], checked(Limits(in_flight=1, lease_ns=500_000_000))))\n"
         "ledger.enter(Ask(tenant=sys.argv[2]))\n"
         "print('in', flush=True)\n"
         "time.sleep(60)\n"
@@ -146,8 +149,9 @@ def test_two_hosts_whose_clocks_lie_share_one_rate(tmp_path, tenant):
         "from truegreen.core.admission import Ask, Pressure\n"
         "from truegreen.core.errors import ReachProblem\n"
         "from truegreen.limiter.limits import Limits, checked\n"
-        "from truegreen.limiter.valkey.backend import RedisLedger\n"
-        "ledger = RedisLedger(sys.argv[1], lambda _: checked(Limits(calls=5, per_ns=3600 * 10**9, burst=5)))\n"
+        "from truegreen.limiter.client import Limiter\n"
+        "from truegreen.limiter.valkey.backend import Redis\n"
+        "ledger = Limiter(Redis(sys.argv[1], checked(Limits(calls=5, per_ns=3600 * 10**9, burst=5))))\n"
         "left = 0\n"
         "for _ in range(8):\n"
         "    try:\n"
@@ -170,7 +174,7 @@ def test_a_task_that_is_cancelled_gives_back_what_it_asked_for(tenant):
 
     async def story():
         limits = checked(Limits(in_flight=1))
-        ledger = AsyncRedisLedger(shared_url(), lambda _: limits)
+        ledger = AsyncLimiter(Redis(shared_url(), limits))
         first = await ledger.enter(Ask(tenant=tenant))
         waiting = [asyncio.create_task(ledger.enter(Ask(tenant=tenant))) for _ in range(3)]
         await asyncio.sleep(0.1)
@@ -183,7 +187,7 @@ def test_a_task_that_is_cancelled_gives_back_what_it_asked_for(tenant):
         await ledger.give_back(first, used_tokens=None, pressure=NOTHING)
         last = await ledger.enter(Ask(tenant=tenant, wait_s=0))
         await ledger.give_back(last, used_tokens=None, pressure=NOTHING)
-        await ledger.close()
+        ledger.close()
 
     asyncio.run(story())
 
@@ -193,14 +197,14 @@ def test_tasks_keep_their_places_alive_and_hear_of_free_ones(tenant):
 
     async def story():
         limits = checked(Limits(in_flight=1, lease_ns=300_000_000))
-        ledger = AsyncRedisLedger(shared_url(), lambda _: limits)
+        ledger = AsyncLimiter(Redis(shared_url(), limits))
         first = await ledger.enter(Ask(tenant=tenant))
         waiting = asyncio.create_task(ledger.enter(Ask(tenant=tenant, wait_s=20)))
         await asyncio.sleep(0.7)
         assert not waiting.done()
         await ledger.give_back(first, used_tokens=None, pressure=NOTHING)
         await ledger.give_back(await waiting, used_tokens=None, pressure=NOTHING)
-        await ledger.close()
+        ledger.close()
 
     asyncio.run(story())
 
@@ -291,7 +295,7 @@ def test_a_wrong_password_is_named_and_not_shown(opened):
 def test_a_user_that_may_do_nothing_but_this_can_use_it(opened):
     """The rights that the documentation names are enough."""
     with own_server() as (server, client):
-        rights = f"on >word ~{PREFIX}* -@all +evalsha +eval +blpop +get +set +rpush +pexpire +time +hello +client|setinfo"
+        rights = f"on >word ~{PREFIX}* -@all +evalsha +eval +get +set +time +hello +client|setinfo"
         client.execute_command("ACL", "SETUSER", "limiter", *rights.split())
         url = f"redis://limiter:word@127.0.0.1:{server.port}"
         _call(opened(url, in_flight=1), Ask())
@@ -321,7 +325,7 @@ def test_something_else_under_the_name_is_a_failure_not_leave(opened):
     with own_server() as (server, client):
         for put in (lambda key: client.rpush(key, "x"), lambda key: client.set(key, b"\x01 no ledger")):
             client.flushall()
-            put(key_of(Ask()))
+            put(key_of(Key()))
             with pytest.raises(ReachProblem) as caught:
                 opened(server.connection_url, in_flight=1).enter(Ask())
             assert "redis-script-failed" == caught.value.code
@@ -329,7 +333,7 @@ def test_something_else_under_the_name_is_a_failure_not_leave(opened):
 
 def test_names_cannot_run_into_one_another():
     """Tenant and resource are apart, in one slot of a cluster."""
-    keys = [key_of(Ask(tenant=one, resource=two)) for one, two in (("a", "b/c"), ("a/b", "c"), ("a}", "{b"))]
+    keys = [key_of(Key(tenant=one, resource=two)) for one, two in (("a", "b/c"), ("a/b", "c"), ("a}", "{b"))]
     assert 3 == len(set(keys))
     assert [(1, 1)] * 3 == [(key.count("{"), key.count("}")) for key in keys]
 
@@ -338,7 +342,7 @@ def test_names_cannot_run_into_one_another():
 def test_an_address_of_another_kind_is_a_usage_error(url):
     """Before anything is connected."""
     with pytest.raises(UsageProblem) as caught:
-        RedisLedger(url, lambda _: checked(Limits(in_flight=1)))
+        Redis(url, checked(Limits(in_flight=1)))
     assert "bad-redis-address" == caught.value.code
 
 

@@ -11,16 +11,18 @@ import pytest
 import redis
 
 from simulators.valkey import new_tenant, shared_url
+from truegreen.core.admission import Pressure
 from truegreen.core.errors import UsageProblem
 from truegreen.limiter import ledger as rules
 from truegreen.limiter.limits import SECOND, Limits, checked
 from truegreen.limiter.state import Go, Gone, Later, Queued, Refused, Request
-from truegreen.limiter.valkey.answers import EXACT, limit_numbers
+from truegreen.limiter.valkey.answers import LONGEST_FILL, ledger_of, limit_numbers
 from truegreen.limiter.valkey.server import SCRIPT
 
 BEGIN_US = 1_770_000_000_000_000
 """Of the size that a server's clock has now: above 2^50."""
 LONG_GONE = -(2**51)
+TIMES = ("rate", "left", "token")
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ class Both:
         self.client.rpush(f"{self.name}:clock", self.now_us // 10**6, self.now_us % 10**6)
         if self.ledger is None:
             self.ledger, self.born_us = rules.new_ledger(self.limits, now), self.now_us
-        self.ledger = rules.under(self.ledger, self.limits, now)
+        if verb == "ask":
+            self.ledger = rules.under(self.ledger, self.limits, now)
         step, told = _in_python(self.ledger, verb, arguments, now)
         if verb == "beat":
             told = (*told, "", self.born_us)
@@ -61,7 +64,7 @@ class Both:
         now = self.now_us * 1000
         places, queue = ([_row(it, now) for it in rows] for rows in (self.ledger.places, self.ledger.queue))
         mine = (
-            [_near(it - now) for it in (self.ledger.rate_ns, self.ledger.left_ns, self.ledger.token_ns)],
+            [_near(getattr(self.ledger, f"{it}_ns") - now) for it in TIMES],
             max(0, self.ledger.not_before_ns - now),
             self.ledger.tickets,
             places,
@@ -69,7 +72,7 @@ class Both:
             list(msgspec.to_builtins(self.ledger.counts)),
         )
         its = (
-            [_near(kept[it]) for it in ("rate", "left", "token")],
+            [_near(kept[it]) for it in TIMES],
             max(0, kept["not_before"]),
             kept["tickets"],
             *([_kept_row(it) for it in kept[rows] or []] for rows in ("places", "queue")),
@@ -111,12 +114,12 @@ def _in_python(ledger, verb, arguments, now):
                 *told,
                 -1 if request.wait_ns is None else request.wait_ns,
             )
-        case "pause":
-            return rules.pause(ledger, *arguments, now), arguments
         case "hand_back":
-            lease, used, is_unused = arguments
+            lease, used, is_unused, pressure = arguments
             step = rules.hand_back(ledger, lease, now, used_tokens=used, is_unused=is_unused)
-            return step, (lease, -1 if used is None else used, int(is_unused))
+            flags = (round(pressure.pause_s * SECOND), int(pressure.is_overload))
+            told = (lease, -1 if used is None else used, int(is_unused), *flags)
+            return rules.pressed(step, pressure, now), told
         case _:
             return getattr(rules, verb)(ledger, *arguments, now), arguments
 
@@ -162,7 +165,7 @@ def _any_limits(chance):
 
 
 def _any_step(chance, ids):
-    verb = chance.choice(["ask"] * 4 + ["look"] * 5 + ["beat", "hand_back", "hand_back", "pause"])
+    verb = chance.choice(["ask"] * 4 + ["look"] * 5 + ["beat", "hand_back", "hand_back", "hand_back"])
     if verb == "ask" or not ids:
         ids.append(f"id-{len(ids)}")
         return "ask", Request(
@@ -173,12 +176,20 @@ def _any_step(chance, ids):
             output_tokens=chance.choice([0, 4, 400]),
             wait_ns=chance.choice([None, 0, SECOND, 5 * SECOND]),
         )
-    if verb == "pause":
-        return verb, chance.choice([0, 0, SECOND, 10 * SECOND])
     lease = chance.choice(ids[-6:])
     if verb == "hand_back":
-        return verb, lease, chance.choice([None, 0, 5, 500]), chance.random() < 0.3
+        return verb, lease, chance.choice([None, 0, 5, 500]), chance.random() < 0.3, _any_pressure(chance)
     return verb, lease
+
+
+def _any_pressure(chance):
+    if chance.random() < 0.5:
+        return Pressure()
+    return Pressure(
+        pause_s=chance.choice([0, 0, 0, 1, 10]),
+        is_overload=chance.random() < 0.4,
+        is_answered=chance.random() < 0.5,
+    )
 
 
 STEPS_OF_THE_CLOCK = [0, 0, 1, 5, 7, 1000, 10**5, 10**6, 3 * 10**6, -(10**6), -(3600 * 10**6), 3600 * 10**6]
@@ -200,25 +211,28 @@ def test_every_step_is_the_same(client, seed):
 
 
 def test_the_largest_numbers_are_exact(client):
-    """At the edge of what is accepted every nanosecond is right: products near 2^52 in doubles."""
+    """At the edge of what is accepted every nanosecond is right: sums near 2^53 in doubles."""
     limits = checked(Limits(calls=7, per_ns=86_399 * SECOND + 1, wait_ns=86_400 * SECOND))
-    limits = msgspec.structs.replace(limits, burst=EXACT // limits.spacing_ns)
+    limits = msgspec.structs.replace(limits, burst=LONGEST_FILL // limits.spacing_ns)
     both = Both(client, limits)
-    for number, cost in enumerate((limits.burst, 1, 3, 200)):
+    for number, cost in enumerate((limits.burst, 1, 3, 7)):
         both.now_us += 1
         both.step("ask", Request(id=f"id-{number}", cost=cost))
         mine, its = both.states()
         assert mine == its
-    assert mine[0][0] > 2**51
+    both.step("hand_back", "", None, False, Pressure(pause_s=86_400))
+    mine, its = both.states()
+    assert mine == its
+    assert 2**52 * 0.95 < mine[0][0] < 2**53
 
 
 def test_limits_beyond_exact_numbers_are_refused():
-    """With the limit's name; such a bucket would fill for more than 52 days."""
+    """With the limit's name; such a bucket would fill for more than fifty days."""
     with pytest.raises(UsageProblem, match="burst and period come to") as caught:
-        limit_numbers(checked(Limits(calls=1, per_ns=86_400 * SECOND, burst=53)))
+        limit_numbers(checked(Limits(calls=1, per_ns=86_400 * SECOND, burst=51)))
     assert "limit-out-of-range" == caught.value.code
     with pytest.raises(UsageProblem, match="token burst and minute"):
-        limit_numbers(checked(Limits(tokens=1, token_burst=7_507)))
+        limit_numbers(checked(Limits(tokens=1, token_burst=7201)))
 
 
 def test_a_clock_that_goes_back_locks_nobody_out_and_gives_nothing(client):
@@ -240,7 +254,7 @@ def _asked(both, number):
 def test_the_key_ends_and_so_locks_nobody_for_ever(client):
     """Whatever stands in it, it is gone a while after the last time in it."""
     both = Both(client, checked(Limits(calls=1)))
-    both.step("pause", 3600 * SECOND)
+    both.step("hand_back", "", None, False, Pressure(pause_s=3600))
     day_ms = 86_400_000
     assert 8 * day_ms <= client.pttl(both.name) <= 9 * day_ms
 
@@ -249,7 +263,26 @@ def test_a_use_that_cannot_be_true_does_not_lock(client):
     """A holder that says 10^15 tokens keeps the others out for ten buckets, not for years."""
     both = Both(client, checked(Limits(tokens=1000)))
     both.step("ask", Request(id="id-1", prompt_tokens=10))
-    both.step("hand_back", "id-1", 10**15, False)
+    both.step("hand_back", "id-1", 10**15, False, Pressure())
     in_python, in_server = both.step("ask", Request(id="id-2", prompt_tokens=10, wait_ns=3600 * SECOND))
     assert in_python == in_server
     assert ("later", True) == (in_server[0], 540 * SECOND < in_server[2] <= 600 * SECOND)
+
+
+def test_the_state_reads_back_as_the_rules_have_it(client):
+    """What a person is shown is the ledger itself, on the server's clock."""
+    both = Both(client, checked(Limits(calls=3, burst=2, in_flight=1, tokens=600)))
+    both.step("ask", Request(id="id-1", holder="job", prompt_tokens=5))
+    both.step("ask", Request(id="id-2", output_tokens=7))
+    both.now_us += 1500
+    both.step("look", "id-2")
+    _, packed = both.script(keys=[both.name], args=["state", *limit_numbers(both.limits)])
+    mine, its = both.ledger, ledger_of(packed)
+    assert (mine.limits, mine.now_ns, mine.rate_ns, mine.token_ns) == (
+        its.limits,
+        its.now_ns,
+        its.rate_ns,
+        its.token_ns,
+    )
+    assert (mine.places, mine.counts) == (its.places, its.counts)
+    assert [it.id for it in mine.queue] == [it.id for it in its.queue]
