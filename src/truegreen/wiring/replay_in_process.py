@@ -57,11 +57,11 @@ class ReplayInProcess:
     ) -> None:
         """Nothing listens yet.
 
-        Raises: UsageProblem ``no-recordings`` for a folder that is not there, ``bad-upstream``.
+        Raises: UsageProblem ``nothing-to-replay`` for a folder that is not there, ``bad-upstream``.
         """
         if not folder.is_dir():
             raise UsageProblem(
-                "no-recordings",
+                "nothing-to-replay",
                 f"{quoted(str(folder))} is no folder, and a replay needs the one with its recordings",
                 hint="truegreen proxy serve --mode record --help",
             )

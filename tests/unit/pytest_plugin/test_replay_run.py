@@ -200,7 +200,7 @@ def test_the_configuration_can_make_it_the_default(suite, run):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--truegreen-replay", "nowhere"), "no-recordings"),
+        (("--truegreen-replay", "nowhere"), "nothing-to-replay"),
         (("--truegreen-session", "x.json"), "needs --truegreen-replay"),
     ],
 )

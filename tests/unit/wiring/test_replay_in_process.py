@@ -39,4 +39,4 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
     """Nothing would be replayed."""
     with pytest.raises(UsageProblem) as caught:
         _replay(tmp_path / "none", {})
-    assert "no-recordings" == caught.value.code
+    assert "nothing-to-replay" == caught.value.code
