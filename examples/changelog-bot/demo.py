@@ -2,9 +2,11 @@
 """Shows what the gate says of seven pull requests, on this machine: no account, key or network.
 
     ./dev demo [--swap ID ID] [--only ID ...] [--out FOLDER]
+    ./dev demo --replay [--out FOLDER]
 
 A real repository with an origin, a fake model endpoint, sampling in the checkout that a forge would make, and the
 gate as CI runs it: it sees zips and a bare clone, nothing else. Exit 1 if a decision is not the expected one.
+With --replay, two pull requests to a lane that plays recorded answers and calls nobody.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from pathlib import Path
 from stand_in.authors import Repository
 from stand_in.endpoints import Endpoints
 from stand_in.forge import PullRequest
+from stand_in.replay import ReplayLane
 from stand_in.runner import Decided, Sampled, gate, model_tests
 from stand_in.stories import STORIES, Expected, Step, Story
 
@@ -190,6 +193,32 @@ def _where_to_look(out: Path, ids: list[str]) -> None:
     print(f"    {shown} gate --replay {folder}/{example}/bundle.json\n")
 
 
+def replayed(out: Path) -> int:
+    """Record once, replay two pull requests; 1 if a decision is not the expected one."""
+    with tempfile.TemporaryDirectory(prefix="truegreen-demo-") as work, Endpoints() as endpoints:
+        lane = ReplayLane(Path(work).resolve(), endpoints.url("steady"))
+        _say("Once, by hand", "The bot's answers are recorded against the model, committed and reviewed.")
+        _quote(f"$ {lane.recorded.command}    exit {lane.recorded.code}", _last(lane.recorded.said, 1))
+        wrong = []
+        for number, step in enumerate(lane.steps(out), start=1):
+            _say(f"Pull request {number}", step.told)
+            for shown, lines in zip(step.shown, (2, 4, 1), strict=True):
+                said = shown.said.partition("\n")[0] if "gate" in shown.command else _last(shown.said, lines)
+                _quote(f"$ {shown.command}    exit {shown.code}", said)
+            if step.found != step.expected:
+                wrong.append(step.id)
+                print(f"    NOT AS EXPECTED: {' '.join(step.found)}, expected {' '.join(step.expected)}\n")
+    said = f"not as expected: {', '.join(wrong)}" if wrong else "each as expected"
+    print(f"2 decisions, {said}")
+    return 1 if wrong else 0
+
+
+def _last(said: str, lines: int) -> str:
+    """The end of what a command printed, without its last hint at a path of this machine."""
+    kept = [line for line in said.splitlines() if line.strip() and not line.startswith("record: ")]
+    return "\n".join(kept[-lines:])
+
+
 def main() -> int:
     """Tell the stories; 1 if a decision is not the expected one."""
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.partition("\n")[0])
@@ -200,12 +229,15 @@ def main() -> int:
         "--only", nargs="+", metavar="ID", default=[], help="tell the stories of these steps alone"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "demo-out", help="where evidence is left")
+    parser.add_argument("--replay", action="store_true", help="show the lane that replays, and nothing else")
     asked = parser.parse_args()
     # A shell that starts this in the background ignores interrupts, and children would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     stories = chosen(asked.swap, asked.only)
     out = asked.out.resolve()
     shutil.rmtree(out, ignore_errors=True)
+    if asked.replay:
+        return replayed(out)
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="truegreen-demo-") as work,

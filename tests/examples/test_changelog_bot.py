@@ -314,3 +314,16 @@ def test_jobs_and_artifact_are_called_as_the_policy_expects():
         .replace("${{ github.run_attempt }}", "3")
     )
     assert artifact_name(policy.lanes[0].name, "all", 3) == written
+
+
+def test_the_lane_that_replays_decides_without_the_model(tmp_path):
+    """What was recorded is played and admitted; a prompt that nobody recorded blocks; the line is the record's own."""
+    done = demo(tmp_path / "out", "--replay")
+    assert (0, "") == (done.returncode, done.stderr)
+    expected = {"replayed": ("admit", "all-lanes-hold"), "unrecorded": ("block", "recording-missing")}
+    assert expected == decisions(tmp_path / "out")
+    lines = {name: body(tmp_path / "out" / name)["line"] for name in expected}
+    assert [] == [line for line in lines.values() if line not in done.stdout]
+    assert "replayed, not sampled" in lines["replayed"]
+    replay = json.loads((tmp_path / "out" / "replayed" / "session.json").read_text(encoding="utf-8"))
+    assert (0, [], True) == (replay["upstream_calls"], replay["misses"], replay["complete"])

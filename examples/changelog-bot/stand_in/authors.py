@@ -15,6 +15,7 @@ EXAMPLE = Path(__file__).parents[1]
 NOT_OF_THE_BOT = (
     "demo.py",
     "stand_in",
+    "replay_lane",
     "scenarios",
     "__pycache__",
     ".pytest_cache",

@@ -128,8 +128,8 @@ def every_request_was_recorded(view: View) -> Iterator[Cause]:
     facts: dict[str, str | int] = {
         "count": len(view.whole.misses),
         "key": first.key or "",
-        "template": (first.template or "none named")[:SHOWN_CHARS],
-        "nearest": (first.nearest or "none")[:SHOWN_CHARS],
+        "template": (first.template or "")[:SHOWN_CHARS],
+        "nearest": (first.nearest or "")[:SHOWN_CHARS],
         "differs_at": (first.differs_at or "")[:SHOWN_CHARS],
     }
     if view.ground.facts.event == "merge_group":
