@@ -5,7 +5,8 @@ What it decides: the order of these three. What it leaves: leave itself, to a le
 bytes, to whoever calls.
 
 - ``leave`` always hands the ledger's leave back, also when the log fails: then nothing is repeated.
-- Clock and chance are read here, once for each end.
+- Clock and chance are read here, once for each end: the clock before leave is handed back, so that by the log's times
+  no more calls were in flight than there were.
 - A repetition that the run's budget does not have is told as ``budget-spent``; the log's order decides who has it.
 """
 
@@ -47,9 +48,11 @@ class Rulings:
         self.limits: Constant = limits
         self._clock, self._chance = clock, chance
 
-    def ruled(self, leave: Leave, ended: Ended, earlier: tuple[Ended, ...]) -> Again | Final:
-        """The ruling on an attempt. Raises: ReachProblem ``call-log-failed``."""
-        now, chance = self._clock(), self._chance()
+    def ruled(
+        self, leave: Leave, ended: Ended, earlier: tuple[Ended, ...], *, now: dt.datetime
+    ) -> Again | Final:
+        """The ruling on an attempt that ended at ``now``. Raises: ReachProblem ``call-log-failed``."""
+        chance = self._chance()
         spent_s = leave.ask.spent_s + leave.waited_s + ended.took_s
         call = Call(earlier=earlier, spent_s=spent_s)
         ruling = after(ended, call, now=now, chance=chance, limits=self.limits)
@@ -82,9 +85,10 @@ class Door:
         Raises: ReachProblem ``call-log-failed`` or ``limiter-unreachable``.
         """
         rulings = self.rulings
-        pressure = pressure_of(ended, now=rulings.now(), limits=rulings.limits)
+        now = rulings.now()
+        pressure = pressure_of(ended, now=now, limits=rulings.limits)
         self._ledger.give_back(leave, used_tokens=ended.used_tokens, pressure=pressure)
-        return rulings.ruled(leave, ended, earlier)
+        return rulings.ruled(leave, ended, earlier, now=now)
 
 
 class AsyncDoor:
@@ -102,9 +106,10 @@ class AsyncDoor:
     async def leave(self, leave: Leave, ended: Ended, earlier: tuple[Ended, ...]) -> Again | Final:
         """Hand leave back and hear whether the call may be repeated. Raises: as ``Door.leave``."""
         rulings = self.rulings
-        pressure = pressure_of(ended, now=rulings.now(), limits=rulings.limits)
+        now = rulings.now()
+        pressure = pressure_of(ended, now=now, limits=rulings.limits)
         await self._ledger.give_back(leave, used_tokens=ended.used_tokens, pressure=pressure)
-        return rulings.ruled(leave, ended, earlier)
+        return rulings.ruled(leave, ended, earlier, now=now)
 
 
 def entry_of_attempt(

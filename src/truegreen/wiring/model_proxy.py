@@ -24,6 +24,7 @@ from truegreen.cassettes.store import Store
 from truegreen.core.errors import UsageProblem
 from truegreen.core.ports import AsyncLedgerPort, Clock
 from truegreen.core.replay_session import ReplaySession
+from truegreen.limiter.budget import Budget, sentence
 from truegreen.limiter.call_file import CallLog
 from truegreen.limiter.door import AsyncDoor, Rulings
 from truegreen.limiter.layers import layer_of
@@ -88,6 +89,7 @@ class OpenedProxy:
             run = next((environment[name] for name in RUN_NAMES if environment.get(name)), "")
             self._log = CallLog(wish.log, run=run)
             door = AsyncDoor(wish.ledger or OpenLedger(), Rulings(log=self._log))
+        self._budget = Budget()
         options = replace(wish.options, layer_of=layer_of)
         self.proxy = ModelProxy(wish.mode, upstream, recordings=store, admission=door, options=options)
 
@@ -101,12 +103,23 @@ class OpenedProxy:
         self.close()
 
     def close(self) -> None:
-        """Stop serving and give the log up; harmless if called again. Raises: ReachProblem ``proxy-failed``."""
+        """Stop serving and give the log up; harmless if called again.
+
+        Raises: ReachProblem ``proxy-failed`` or ``call-log-failed``.
+        """
         try:
             self.proxy.close()
         finally:
             if self._log is not None:
+                self._budget = self._log.budget()
                 self._log.close()
+                self._log = None
+
+    def summary(self) -> tuple[str, ...]:
+        """The end of this proxy in lines; with the run's retry budget if any of it was asked for."""
+        budget = self._budget
+        said = (sentence(budget),) if budget.repeated or budget.refused else ()
+        return (*summary_of(self.proxy.tally()), *said)
 
     def session(self, ending: Ending) -> ReplaySession | None:
         """The account of a replay; None in another mode."""

@@ -28,7 +28,7 @@ from truegreen.core.quoted import quoted
 from truegreen.core.replay_session import write_session
 from truegreen.proxy.modes import Mode, Options, Pace
 from truegreen.wiring.atomic import write_atomic
-from truegreen.wiring.model_proxy import OpenedProxy, Wish, summary_of
+from truegreen.wiring.model_proxy import OpenedProxy, Wish
 from truegreen.wiring.replay_account import Ending
 
 SERVED_ALONE = "it served whoever asked, so nobody knows whether everything ran"
@@ -108,7 +108,7 @@ def _announcement(opened: OpenedProxy) -> str:
 
 def _conclude(opened: OpenedProxy, session_file: Path | None, say: Callable[[str], None]) -> None:
     tally = opened.proxy.tally()
-    for line in summary_of(tally):
+    for line in opened.summary():
         say(line)
     ending = Ending(incomplete_because=SERVED_ALONE, upstream_calls=tally.upstream_calls)
     session = opened.session(ending)

@@ -71,6 +71,14 @@ def test_recorded_files_are_replayed_and_accounted(endpoint, tmp_path):
     assert replay.proxy.tally().is_red
 
 
+def test_the_summary_shows_the_retry_budget_that_was_used(endpoint):
+    """One repetition of ten and a tenth; a replay has none."""
+    with _opened(Wish(mode=Mode.LIVE, upstream=endpoint.url)) as proxy:
+        _ask(proxy)
+    proxy.close()
+    assert "retry budget: 1 of 10 used by 1 call, 0 refused" == proxy.summary()[-1]
+
+
 def test_replay_under_another_alias_misses(endpoint, tmp_path):
     """The same request at another endpoint has another key."""
     folder = tmp_path / "cassettes"
