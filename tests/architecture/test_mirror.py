@@ -50,6 +50,7 @@ ELSEWHERE: dict[str, str] = {
     "guards/injected/sitecustomize.py": "tests/unit/guards/test_hook.py loads it in interpreters of its own",
     "guards/outside/canary.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
     "guards/keeper.py": "a program; tests/unit/guards/test_guarded.py runs it under every guard",
+    "guards/relay.py": "a program; tests/unit/guards/test_guarded.py carries ports by it",
     "limiter/stepping.py": "tests/unit/limiter/test_backend.py asks memory and file through it",
     "limiter/state.py": "fields without code; filled by tests/unit/limiter/test_ledger.py",
     "wiring/endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",

@@ -28,6 +28,7 @@ from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.guards import attempts, canary, daemons, family, kernel, namespace, preload
 from truegreen.guards.attempts import Attempt
 from truegreen.guards.keeper import ATTEMPTS, Plan, Step
+from truegreen.guards.relay import Relay
 from truegreen.guards.witness import Witness
 
 INJECTED = Path(__file__).parent / "injected"
@@ -73,14 +74,23 @@ class Guarded:
         self._daemons: tuple[str, ...] = ()
         self._outside: set[int] = set()
         self._library: Path | None = None
+        self._relay: Relay | None = None
         self._mask: set[signal.Signals | int] | None = None
 
     def enter(self, environment: Mapping[str, str]) -> Self:
         """Take what must be taken before the proxy listens.
 
-        Raises: ReachProblem ``guard-unavailable``.
+        Raises: ReachProblem ``guard-unavailable``, ``port-not-carried``.
         """
         self._mask = family.hold_signals()  # before a thread of the proxy could get one
+        try:
+            self._enter(environment)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _enter(self, environment: Mapping[str, str]) -> None:
         if kernel.is_linux():
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -89,6 +99,7 @@ class Guarded:
         if self._guard == "preload" or (self._guard == "landlock" and preload.compiler()):
             self._library = preload.library(self._cache, self._folder)
         if self._guard == "namespace":
+            self._relay = Relay(self._ports) if self._ports else None
             try:
                 namespace.enter(self._daemons)
                 self._witness = Witness(self._outside)
@@ -98,13 +109,14 @@ class Guarded:
                     f"the guard namespace could not be taken: {err}",
                     hint="docs/guards.md",
                 ) from err
-        return self
+            if self._relay is not None:
+                self._relay.open()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for held in (self._listener, self._witness):
+        for held in (self._listener, self._witness, self._relay):
             if held is not None:
                 held.close()
         if self._mask is not None:

@@ -95,9 +95,8 @@ def main(path: str) -> int:
 def _taken(plan: Plan) -> str | None:
     """Take the guard; why it could not be taken, or None."""
     try:
-        if plan.refuses and plan.guard == "namespace" and os.geteuid() == 0:
-            for capability in CAPABILITIES_TAKEN:
-                kernel.prctl(kernel.PR_CAPBSET_DROP, capability)
+        if plan.refuses and plan.guard == "namespace":
+            _inside_a_namespace()
         if plan.refuses and plan.guard == "landlock":
             landlock.restrict(plan.ports)
             seccomp.restrict()
@@ -107,6 +106,15 @@ def _taken(plan: Plan) -> str | None:
     except OSError as err:
         return f"{plan.guard} could not be taken: {err}"
     return None
+
+
+def _inside_a_namespace() -> None:
+    if seccomp.is_known():
+        with suppress(OSError):  # the namespace stands without it; a container may refuse a second filter
+            seccomp.restrict(only_families=True)
+    if os.geteuid() == 0:
+        for capability in CAPABILITIES_TAKEN:
+            kernel.prctl(kernel.PR_CAPBSET_DROP, capability)
 
 
 def _canary(plan: Plan) -> str | None:

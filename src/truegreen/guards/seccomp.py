@@ -9,6 +9,7 @@ can read, to Landlock or to the preloaded library.
 - Data in a SYN (``MSG_FASTOPEN``) is sent without a connect, so it fails.
 - io_uring connects without the call that others watch, so it cannot be set up.
 - Calls of another instruction set of the same processor fail, all of them: their numbers differ.
+- Inside a network namespace the families are enough, and other instruction sets may go on.
 
 Source: Documentation/userspace-api/seccomp_filter.rst and include/uapi/linux/{filter,seccomp,audit}.h of the kernel.
 """
@@ -38,6 +39,7 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 X32_BIT = 0x40000000
 MSG_FASTOPEN = 0x20000000
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
+SAFE_FAMILIES = (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG)
 SOCK_STREAM, TYPE_BITS = 1, 0xF
 IPPROTO_TCP = 6
 IO_URING_SETUP = 425
@@ -70,38 +72,61 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def program(calls: Calls) -> bytes:
-    """The filter as ``struct sock_filter`` after ``struct sock_filter``."""
+    """The whole filter, as ``struct sock_filter`` after ``struct sock_filter``."""
     refuse, absent, allow = "refuse", "absent", "allow"
-    steps = [
-        _Step(code=LOAD_WORD, value=ARCHITECTURE),
-        _Step(code=JUMP_EQUAL, value=calls.audit, other=absent),
-        _Step(code=LOAD_WORD, value=NUMBER),
-        _Step(code=JUMP_AT_LEAST, value=X32_BIT, then=absent),
-        _Step(code=JUMP_EQUAL, value=IO_URING_SETUP, then=refuse),
-        *(_Step(code=JUMP_EQUAL, value=number, then=f"flags{at}") for number, at in calls.flags),
-        _Step(code=JUMP_EQUAL, value=calls.socket, other=allow),
-        _Step(code=LOAD_WORD, value=_argument(0)),
-        *(_Step(code=JUMP_EQUAL, value=family, then=allow) for family in (AF_UNIX, AF_NETLINK, AF_ALG)),
-        _Step(code=JUMP_EQUAL, value=AF_INET, then="internet"),
-        _Step(code=JUMP_EQUAL, value=AF_INET6, other=refuse),
-        _Step(code=LOAD_WORD, value=_argument(1), label="internet"),
-        _Step(code=KEEP_BITS, value=TYPE_BITS),
-        _Step(code=JUMP_EQUAL, value=SOCK_STREAM, other=refuse),
-        _Step(code=LOAD_WORD, value=_argument(2)),
-        _Step(code=JUMP_EQUAL, value=0, then=allow),
-        _Step(code=JUMP_EQUAL, value=IPPROTO_TCP, then=allow, other=refuse),
-        *(
-            step
-            for at in sorted({at for _, at in calls.flags})
-            for step in (
-                _Step(code=LOAD_WORD, value=_argument(at), label=f"flags{at}"),
-                _Step(code=JUMP_ANY_BIT, value=MSG_FASTOPEN, then=refuse, other=allow),
-            )
-        ),
-        _Step(code=RETURN, value=FAIL | errno.EACCES, label=refuse),
-        _Step(code=RETURN, value=FAIL | errno.ENOSYS, label=absent),
-        _Step(code=RETURN, value=ALLOW, label=allow),
-    ]
+    return _assembled(
+        [
+            _Step(code=LOAD_WORD, value=ARCHITECTURE),
+            _Step(code=JUMP_EQUAL, value=calls.audit, other=absent),
+            _Step(code=LOAD_WORD, value=NUMBER),
+            _Step(code=JUMP_AT_LEAST, value=X32_BIT, then=absent),
+            _Step(code=JUMP_EQUAL, value=IO_URING_SETUP, then=refuse),
+            *(_Step(code=JUMP_EQUAL, value=number, then=f"flags{at}") for number, at in calls.flags),
+            _Step(code=JUMP_EQUAL, value=calls.socket, other=allow),
+            _Step(code=LOAD_WORD, value=_argument(0)),
+            *(_Step(code=JUMP_EQUAL, value=family, then=allow) for family in (AF_UNIX, AF_NETLINK, AF_ALG)),
+            _Step(code=JUMP_EQUAL, value=AF_INET, then="internet"),
+            _Step(code=JUMP_EQUAL, value=AF_INET6, other=refuse),
+            _Step(code=LOAD_WORD, value=_argument(1), label="internet"),
+            _Step(code=KEEP_BITS, value=TYPE_BITS),
+            _Step(code=JUMP_EQUAL, value=SOCK_STREAM, other=refuse),
+            _Step(code=LOAD_WORD, value=_argument(2)),
+            _Step(code=JUMP_EQUAL, value=0, then=allow),
+            _Step(code=JUMP_EQUAL, value=IPPROTO_TCP, then=allow, other=refuse),
+            *(
+                step
+                for at in sorted({at for _, at in calls.flags})
+                for step in (
+                    _Step(code=LOAD_WORD, value=_argument(at), label=f"flags{at}"),
+                    _Step(code=JUMP_ANY_BIT, value=MSG_FASTOPEN, then=refuse, other=allow),
+                )
+            ),
+            _Step(code=RETURN, value=FAIL | errno.EACCES, label=refuse),
+            _Step(code=RETURN, value=FAIL | errno.ENOSYS, label=absent),
+            _Step(code=RETURN, value=ALLOW, label=allow),
+        ]
+    )
+
+
+def families_program(calls: Calls) -> bytes:
+    """Only what a network namespace does not hold: families that reach a hypervisor or a device."""
+    refuse, allow = "refuse", "allow"
+    return _assembled(
+        [
+            _Step(code=LOAD_WORD, value=ARCHITECTURE),
+            _Step(code=JUMP_EQUAL, value=calls.audit, other=allow),
+            _Step(code=LOAD_WORD, value=NUMBER),
+            _Step(code=JUMP_EQUAL, value=calls.socket, other=allow),
+            _Step(code=LOAD_WORD, value=_argument(0)),
+            *(_Step(code=JUMP_EQUAL, value=family, then=allow) for family in SAFE_FAMILIES[:-1]),
+            _Step(code=JUMP_EQUAL, value=SAFE_FAMILIES[-1], then=allow, other=refuse),
+            _Step(code=RETURN, value=FAIL | errno.EACCES, label=refuse),
+            _Step(code=RETURN, value=ALLOW, label=allow),
+        ]
+    )
+
+
+def _assembled(steps: list[_Step]) -> bytes:
     places = {step.label: place for place, step in enumerate(steps) if step.label}
     return b"".join(_packed(step, place, places) for place, step in enumerate(steps))
 
@@ -111,14 +136,15 @@ def is_known() -> bool:
     return platform.machine() in KNOWN
 
 
-def restrict() -> None:
+def restrict(*, only_families: bool = False) -> None:
     """Put the filter on this process and its children; it cannot be taken off.
 
     Raises: OSError if the kernel refuses it or the machine's numbers are not known.
     """
     if not is_known():
         raise OSError(errno.ENOSYS, f"no filter of system calls for {platform.machine()}")
-    code = program(KNOWN[platform.machine()])
+    calls = KNOWN[platform.machine()]
+    code = families_program(calls) if only_families else program(calls)
     held = ctypes.create_string_buffer(code, len(code))
     packed = struct.pack("@HP", len(code) // 8, ctypes.addressof(held))
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

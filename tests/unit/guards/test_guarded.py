@@ -7,12 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from truegreen.guards.choice import STRONGEST_FIRST
+from truegreen.guards.guarded import listening
 
 RUN = """
 import json, os, socket, sys, tempfile, threading
@@ -20,9 +22,10 @@ from pathlib import Path
 from truegreen.core.errors import TruegreenProblem
 from truegreen.guards.guarded import Guarded
 guard, refuses, *command = sys.argv[1:]
+ports = [int(text) for text in os.environ.get("PORTS", "").split()]
 folder = Path(tempfile.mkdtemp(dir=os.environ["RUN_FOLDER"]))
 print("folder", folder, flush=True)
-with Guarded(guard, refuses=refuses == "refuses", folder=folder, cache=Path(os.environ["RUN_FOLDER"], "cache")) as guarded:
+with Guarded(guard, refuses=refuses == "refuses", folder=folder, ports=ports, cache=Path(os.environ["RUN_FOLDER"], "cache")) as guarded:
     guarded.enter(os.environ)
     proxy = socket.create_server(("127.0.0.1", 0))
     def serve():
@@ -51,10 +54,10 @@ def start(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     started = []
 
-    def run(guard, *command, refuses=True, **more):
+    def run(guard, *command, refuses=True, ports="", **more):
         process = subprocess.Popen(
             [sys.executable, "-c", RUN, guard, "refuses" if refuses else "watches", *command],
-            env={**os.environ, "RUN_FOLDER": str(folder)},
+            env={**os.environ, "RUN_FOLDER": str(folder), "PORTS": str(ports)},
             stdout=subprocess.PIPE,
             text=True,
             **more,
@@ -140,6 +143,54 @@ def test_a_server_of_this_machine_is_outside(guard, ended):
         if guard != "audit":
             asked = ended(guard, "sh", "-c", f"curl -s -m 5 http://127.0.0.1:{port}/ || true")
             assert told == asked["attempts"]
+
+
+ASKS = """
+import socket, sys
+for port in map(int, sys.argv[1:]):
+    with socket.create_connection(("127.0.0.1", port), 5) as sock:
+        sock.sendall(b"x" * 200_000)
+        sock.shutdown(socket.SHUT_WR)
+        got = b""
+        while part := sock.recv(65536):
+            got += part
+    print("answer", got.decode(), flush=True)
+"""
+
+
+def _count_what_comes(server):
+    """Answer each visitor with the number of bytes that it sent."""
+    while True:
+        try:
+            sock = server.accept()[0]
+        except OSError:
+            return
+        with sock:
+            count = 0
+            while part := sock.recv(65536):
+                count += len(part)
+            sock.sendall(str(count).encode())
+
+
+def test_a_named_port_of_this_machine_answers(guard, start):
+    """A database beside the tests, say: also out of a namespace, both ways to the end, once for each visitor."""
+    with socket.create_server(("127.0.0.1", 0)) as service:
+        threading.Thread(target=_count_what_comes, args=(service,), daemon=True).start()
+        port = service.getsockname()[1]
+        process = start(guard, sys.executable, "-c", ASKS, str(port), str(port), ports=port)
+        out, _ = process.communicate(timeout=60)
+        service.shutdown(socket.SHUT_RDWR)
+    lines = out.splitlines()
+    assert ["answer 200000"] * 2 == lines[1:-1]
+    assert {"code": 0, "left": 0, "lost": 0, "attempts": []} == json.loads(lines[-1])
+
+
+def test_a_named_port_that_nobody_serves_refuses(guard, ended):
+    """At once, and without an attempt: it was allowed."""
+    served = listening()
+    port = next(each for each in range(20000, 32000) if each not in served)  # none that is given out
+    found = ended(guard, sys.executable, "-c", ASKS, str(port), ports=port)
+    assert (1, []) == (found["code"], found["attempts"])
 
 
 def test_waiting_for_a_server_of_ones_own_is_no_attempt(guard, ended):
@@ -252,6 +303,43 @@ def test_a_guard_that_does_not_hold_starts_nothing(start, tmp_path):
     assert "guard-failed" == found["problem"]
     assert "the audit hook let a connection to 192.0.2.1:9 pass" in found["message"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_hypervisor_cannot_be_asked(guard, ended):
+    """Virtual sockets belong to no network namespace; a program beside Python finds them closed."""
+    if guard == "audit":
+        pytest.skip("the audit hook holds Python alone")
+    text = "import ctypes; raise SystemExit(ctypes.CDLL(None).socket(40, 1, 0) != -1)"
+    assert 0 == ended(guard, sys.executable, "-I", "-c", text)["code"]
+
+
+AS_USER = """
+import os, sys
+from truegreen.guards import kernel
+uid, gid = os.getuid(), os.getgid()
+kernel.unshare(kernel.CLONE_NEWUSER)
+for name, text in (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1")):
+    with open(f"/proc/self/{name}", "w") as file:
+        file.write(text)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+def test_a_user_without_rights_is_held_too(guard, tmp_path, refused_here):
+    """In a user namespace whose user is 1000 and has no capability, like a runner's; it stays who it is."""
+    if refused_here["namespace"]:
+        pytest.skip("this machine allows no user namespace to be somebody else in")
+    text = f"import os; assert os.getuid() == 1000, os.getuid()\n{PAST}"
+    done = subprocess.run(
+        [sys.executable, "-c", AS_USER, "-c", RUN, guard, "refuses", sys.executable, "-c", text],
+        env={**os.environ, "RUN_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert {"code": 0, "left": 0, "lost": 0, "attempts": ["connect 1.2.3.4:80"]} == found, done.stderr
 
 
 def test_root_cannot_go_back_into_the_network(ended, refused_here):

@@ -29,14 +29,11 @@ SOCKET_CASES = [
 ]
 
 
-def verdict(calls, number, arguments=(), audit=None):
+def verdict(calls, number, arguments=(), audit=None, program=seccomp.program):
     """What the program answers to a call; classic BPF as far as the program uses it."""
     given = [*arguments, *([0] * (6 - len(arguments)))]
     data = struct.pack("<iIQ6Q", number, audit or calls.audit, 0, *given)
-    code = [
-        struct.unpack_from("=HBBI", seccomp.program(calls), at)
-        for at in range(0, len(seccomp.program(calls)), 8)
-    ]
+    code = [struct.unpack_from("=HBBI", program(calls), at) for at in range(0, len(program(calls)), 8)]
     place = held = 0
     while True:
         word, then, other, value = code[place]
@@ -89,6 +86,16 @@ def test_another_instruction_set_has_no_calls():
     """The same processor's other numbers would mean other calls."""
     assert ABSENT == verdict(CALLS, 0, audit=0x40000003)
     assert ABSENT == verdict(CALLS, seccomp.X32_BIT | CALLS.socket, (socket.AF_INET, socket.SOCK_DGRAM, 0))
+
+
+@pytest.mark.parametrize(("asked", "right"), SOCKET_CASES)
+def test_inside_a_namespace_only_the_family_counts(asked, right):
+    """UDP and raw sockets reach nobody there; a hypervisor would be reached."""
+    family = asked[0]
+    wanted = seccomp.ALLOW if family in seccomp.SAFE_FAMILIES else REFUSED
+    assert wanted == verdict(CALLS, CALLS.socket, asked, program=seccomp.families_program)
+    assert seccomp.ALLOW == verdict(CALLS, 0, asked, program=seccomp.families_program)
+    assert seccomp.ALLOW == verdict(CALLS, CALLS.socket, asked, audit=1, program=seccomp.families_program)
 
 
 KERNEL = """
