@@ -68,6 +68,13 @@ class Folder:
         with os.fdopen(file, "rb") as opened:
             return opened.read(MAX_BYTES)
 
+    def modified_ns(self, name: str) -> int:
+        """When a file was written last, in nanoseconds since the epoch; 0 if there is none."""
+        try:
+            return (self.path / name).lstat().st_mtime_ns
+        except OSError:
+            return 0
+
     def write(self, name: str, data: bytes) -> None:
         """Make ``data`` the content of a file, whole or not at all.
 

@@ -8,8 +8,10 @@ modes, to ``proxy``; the folder's disk, to ``Folder``.
 - Identical requests get their answers in the order in which they were recorded, then a miss. Nothing falls back to
   anything.
 - A recording whose file cannot be believed is a miss with the code of what is wrong.
-- The first answer that one recording (all its processes share ``since``) keeps for a key replaces what stood there,
-  and the log ``replaced.jsonl`` keeps the replaced digests; further ones are added behind it.
+- The first answer that one recording keeps for a key replaces what stood there, and the log ``replaced.jsonl`` keeps
+  the replaced digests; further ones are added behind it. What this store wrote belongs to its recording, and what
+  another process wrote since it began.
+- A file that cannot be believed is replaced too; the log then has the digest of its bytes.
 - Only final 2xx answers are kept, unless the recorder was opened for others.
 """
 
@@ -60,7 +62,7 @@ from truegreen.cassettes.request import (
 from truegreen.cassettes.rules import KeyRules, check_rules, keyed, without_volatile
 from truegreen.cassettes.scrub import check_written, clean_answer, clean_document, needles_of
 from truegreen.core.canonical import write_json
-from truegreen.core.digest import Sha256
+from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem, ReachProblem, TruegreenProblem, UsageProblem
 from truegreen.core.recording import Answered, Asked, Miss
 
@@ -76,6 +78,9 @@ class Recorder(msgspec.Struct, frozen=True, kw_only=True):
     """The clock: UTC RFC 3339 in whole seconds."""
     since: str
     """When this recording began; answers recorded since then are added to, older ones are replaced."""
+    since_ns: int | None = None
+    """The same by the clock of files, in nanoseconds since the epoch; stands instead of ``since`` where it is given,
+    so that two recordings within one second are two."""
     keeps_errors: bool = False
     """Whether answers other than 2xx are kept, because a test asks for one."""
 
@@ -92,6 +97,7 @@ class Store:
         self._rules = check_rules(rules)
         self._recorder = recorder
         self._played: dict[str, int] = {}
+        self._kept: set[str] = set()
         self._outlines: dict[str, Outline] | None = None
         self._unread = 0
         self._guard = threading.Lock()
@@ -275,29 +281,41 @@ class Store:
         )
 
     def _write(self, made: Cassette, needles: Needles, recorder: Recorder) -> str:
-        name, old = self._place(made.key)
-        if old is not None and old.responses[-1].recorded_at >= recorder.since:
+        name, old, damaged = self._place(made.key)
+        if old is not None and self._is_of_this_recording(name, old, recorder):
             made = msgspec.structs.replace(made, responses=(*old.responses, *made.responses))
             old = None
         data = write_cassette(sealed(made))
         read_cassette(data, name)
         check_written(data, needles)
-        if old is not None:
-            self._folder.append(REPLACED_LOG, _log_line(old, made, recorder.now()))
+        replaced = [one.wire.sha256 for one in old.responses] if old is not None else damaged
+        if replaced:
+            self._folder.append(REPLACED_LOG, _log_line(replaced, made, recorder.now()))
         self._folder.write(name, data)
         if self._folder.read(name) != data:
             raise ReachProblem("not-written", f"{name} does not hold the {len(data)} bytes that were written")
+        self._kept.add(made.key)
         return name
 
-    def _place(self, key: Sha256) -> tuple[str, Cassette | None]:
-        """Where a key's recording stands or will stand, and what stands there."""
+    def _is_of_this_recording(self, name: str, old: Cassette, recorder: Recorder) -> bool:
+        if old.key in self._kept:
+            return True
+        if recorder.since_ns is not None:
+            return self._folder.modified_ns(name) >= recorder.since_ns
+        return old.responses[-1].recorded_at >= recorder.since
+
+    def _place(self, key: Sha256) -> tuple[str, Cassette | None, list[Sha256]]:
+        """Where a key's recording stands or will stand, what stands there, and the digest of what cannot be believed."""
         for name in (file_name(key), file_name(key, FULL)):
             data = self._folder.read(name)
             if data is None:
-                return name, None
-            cassette = read_cassette(data, name)
+                return name, None, []
+            try:
+                cassette = read_cassette(data, name)
+            except EvidenceProblem:
+                return name, None, [sha256_of(data)]
             if cassette.key == key:
-                return name, cassette
+                return name, cassette, []
         raise EvidenceProblem("cassette-misnamed", f"{file_name(key, FULL)} holds another key than its name")
 
 
@@ -325,14 +343,9 @@ def _difference(content: dict[str, Any], cassette: Cassette, rules: KeyRules) ->
     return first_difference(keyed(content, rules), keyed(stored, rules), redacted)
 
 
-def _log_line(old: Cassette, made: Cassette, now: str) -> bytes:
-    line = {
-        "at": now,
-        "key": made.key,
-        "replaced": [one.wire.sha256 for one in old.responses],
-        "by": [one.wire.sha256 for one in made.responses],
-    }
-    return write_json(line) + b"\n"
+def _log_line(replaced: list[Sha256], made: Cassette, now: str) -> bytes:
+    by = [one.wire.sha256 for one in made.responses]
+    return write_json({"at": now, "key": made.key, "replaced": replaced, "by": by}) + b"\n"
 
 
 def _template_id(request: Request) -> str | None:

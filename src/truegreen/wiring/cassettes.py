@@ -12,6 +12,7 @@ What it decides: who may record, and which exit code a proof has. What it leaves
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -55,12 +56,14 @@ def recording(
             f"CI is set to {quoted(environment['CI'])}, and recordings are made on a developer's machine and committed",
             hint="record locally, look at the difference, commit it",
         )
-    since = environment.get(SINCE) or clock.now()
+    shared = environment.get(SINCE)
+    since = shared or clock.now()
     if not is_instant(since):
         raise UsageProblem(
             "bad-recording-since", f"{SINCE} is {quoted(since)}, a time such as {clock.now()} is asked"
         )
-    recorder = Recorder(now=clock.now, since=since, keeps_errors=keeps_errors)
+    since_ns = None if shared else time.time_ns()
+    recorder = Recorder(now=clock.now, since=since, since_ns=since_ns, keeps_errors=keeps_errors)
     return Store(Folder(folder, write_atomic), rules, recorder)
 
 

@@ -182,6 +182,37 @@ def test_a_re_recording_replaces_and_the_log_keeps_what_was_replaced(tmp_path):
     assert [LATER.replace("09", "10"), LATER.replace("09", "11")] == [line["at"] for line in lines]
 
 
+def test_a_damaged_recording_can_be_recorded_again(tmp_path):
+    """It is replaced, and the log has the digest of its bytes."""
+    name = recorded(tmp_path, (asked(), answered("a")))
+    damaged = (tmp_path / name).read_bytes()[:-9]
+    (tmp_path / name).write_bytes(damaged)
+    recorder(tmp_path).keep(asked(), answered("b"))
+    assert "b" == said(player(tmp_path).play(asked()))
+    (line,) = (tmp_path / REPLACED_LOG).read_text().splitlines()
+    assert [sha256_of(damaged)] == json.loads(line)["replaced"]
+
+
+def test_two_recordings_within_one_second_are_two(tmp_path):
+    """The clock of files tells them apart; what the same store wrote, and what was written since, is added to."""
+
+    def opened(since_ns):
+        return Store(folder(tmp_path), RULES, Recorder(now=lambda: NOW, since=NOW, since_ns=since_ns))
+
+    first = opened(0)
+    first.keep(asked(), answered("a"))
+    first.keep(asked(), answered("b"))
+    later = folder(tmp_path).modified_ns(folder(tmp_path).names()[0]) + 1
+    second = opened(later)
+    second.keep(asked(), answered("c"))
+    second.keep(asked(), answered("d"))
+    store = player(tmp_path)
+    assert ["c", "d"] == [said(store.play(asked())) for _ in range(2)]
+    opened(later - 1).keep(asked(), answered("e"))
+    store = player(tmp_path)
+    assert ["c", "d", "e"] == [said(store.play(asked())) for _ in range(3)]
+
+
 def test_a_first_recording_leaves_no_log(tmp_path):
     """Nothing was replaced."""
     recorded(tmp_path, (asked(), answered("a")))

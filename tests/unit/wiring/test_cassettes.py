@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings opened to be played or written, and who may write."""
 
+import time
+
 import pytest
 
 from factories.cassettes import NOW, RULES, answered, asked, said
@@ -30,6 +32,14 @@ def test_what_is_recorded_is_played(tmp_path, environment):
     assert not is_ci(environment)
     recording(tmp_path, RULES, Stopped(), environment).keep(asked(), answered("4"))
     assert "4" == said(replaying(tmp_path, RULES).play(asked()))
+
+
+def test_a_recording_right_after_another_replaces_it(tmp_path):
+    """Two openings are two recordings, however soon."""
+    for text in ("a", "b"):
+        recording(tmp_path, RULES, Stopped(), {}).keep(asked(), answered(text))
+        time.sleep(0.02)  # a tick of the clock that stamps files
+    assert "b" == said(replaying(tmp_path, RULES).play(asked()))
 
 
 def test_processes_of_one_recording_share_its_beginning(tmp_path):
