@@ -77,6 +77,7 @@ PARTS = (
 )
 TEMPLATE = [("x-truegreen-template", "t"), ("x-truegreen-template-version", "1")]
 REQUESTS = {
+    "a number alone": asked(b"3"),
     "nothing": asked(b"", method="GET", path="/v1/models", query="a=1&a=%2F&b&c="),
     "JSON": asked(
         b'{"a":[1.0,0.0,0,1e400,-0,0.10,null,"\\u0000\xc3\xa9"],"$x":{}}',

@@ -64,7 +64,7 @@ def read_cassette(data: bytes, name: str) -> Cassette:
 
     Raises: EvidenceProblem ``cassette-truncated``, ``cassette-unreadable``, ``yaml-tag``, ``cassette-shape``,
     ``cassette-edited``, ``cassette-misnamed``, ``cassette-body-does-not-match-encoding``, ``cassette-view-differs``,
-    ``cassette-key-schema``, ``cassette-wrong-key``.
+    ``cassette-key-schema``, ``cassette-wrong-key``, ``coding-missing``.
     """
     fields = _fields(data, name)
     try:
@@ -176,10 +176,21 @@ def _check_answer(stored: StoredAnswer, name: str) -> None:
     applied = coding.codings(answered.headers)
     decoded = coding.decoded(body, applied)
     if decoded is None:
+        _refuse_unseen(stored, applied, name)
         return
     seen = view_of(decoded, media_type(answered.headers), was_coded=bool(applied))
     if write_json(seen, LIMITS) != write_json(stored.view, LIMITS):
         raise _problem("cassette-view-differs", name, "what it shows for review is not what its body holds")
+
+
+def _refuse_unseen(stored: StoredAnswer, applied: tuple[str, ...], name: str) -> None:
+    """A view of a body that cannot be decoded here could show anything."""
+    if stored.view is not None:
+        raise EvidenceProblem(
+            "coding-missing",
+            f"{quoted(name)}: a body with the coding {quoted(', '.join(applied))} cannot be decoded here, so its view is unproved",
+            hint="pip install 'truegreen[codings]'",
+        )
 
 
 def _check_key(cassette: Cassette, name: str) -> None:

@@ -14,7 +14,6 @@ What it decides: which stretches of a text are secrets. What it leaves: replacin
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -177,10 +176,7 @@ def _as_text(data: bytes) -> str:
 def _decoded(run: str) -> bytes:
     bare = run.rstrip("=").replace("-", "+").replace("_", "/")
     bare = bare[: len(bare) - (len(bare) % 4 == 1)]
-    try:
-        return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-    except binascii.Error:
-        return b""
+    return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
 
 def _inflated(data: bytes) -> bytes:

@@ -166,14 +166,14 @@ class Store:
         return tuple(listed)
 
     def _found(self, key: Sha256) -> tuple[str, Cassette] | None:
-        for name in (file_name(key), file_name(key, FULL)):
-            data = self._folder.read(name)
-            if data is None:
-                return None
-            cassette = read_cassette(data, name)
-            if cassette.key == key:
-                return name, cassette
-        return None
+        found = self._read(file_name(key))
+        if found is not None and found[1].key != key:  # two keys begin alike
+            return self._read(file_name(key, FULL))
+        return found
+
+    def _read(self, name: str) -> tuple[str, Cassette] | None:
+        data = self._folder.read(name)
+        return None if data is None else (name, read_cassette(data, name))
 
     def _next(
         self, key: str, name: str, cassette: Cassette, request: Request, content: dict[str, Any]
@@ -241,18 +241,22 @@ class Store:
 
     def _add_outline(self, outlines: dict[str, Outline], name: str) -> None:
         try:
-            data = self._folder.read(name)
-            if data is not None:
-                outlines[name] = self._outline(name, read_cassette(data, name))
+            found = self._read(name)
         except (EvidenceProblem, ReachProblem):
             self._unread += 1
+            return
+        if found is not None:  # it may have gone since the folder was listed
+            outlines[name] = self._outline(*found)
 
     def _outline(self, name: str, cassette: Cassette) -> Outline:
         return outline_of(name, keyed(without_content(stored_document(cassette)), self._rules))
 
     def _differs(self, name: str, content: dict[str, Any]) -> str | None:
-        data = self._folder.read(name)
-        return _difference(content, read_cassette(data, name), self._rules) if data else None
+        try:
+            found = self._read(name)
+        except (EvidenceProblem, ReachProblem):
+            return None
+        return _difference(content, found[1], self._rules) if found else None
 
     def _made(self, read: Read, answered: Answered, needles: Needles, now: str) -> Cassette:
         content = document(read.request)
@@ -306,17 +310,15 @@ class Store:
 
     def _place(self, key: Sha256) -> tuple[str, Cassette | None, list[Sha256]]:
         """Where a key's recording stands or will stand, what stands there, and the digest of what cannot be believed."""
-        for name in (file_name(key), file_name(key, FULL)):
-            data = self._folder.read(name)
-            if data is None:
-                return name, None, []
-            try:
-                cassette = read_cassette(data, name)
-            except EvidenceProblem:
-                return name, None, [sha256_of(data)]
-            if cassette.key == key:
-                return name, cassette, []
-        raise EvidenceProblem("cassette-misnamed", f"{file_name(key, FULL)} holds another key than its name")
+        name = file_name(key)
+        try:
+            found = self._read(name)
+            if found is not None and found[1].key != key:
+                name = file_name(key, FULL)
+                found = self._read(name)
+        except EvidenceProblem:
+            return name, None, [sha256_of(self._folder.read(name) or b"")]
+        return name, found[1] if found else None, []
 
 
 def _stored_answer(answered: Answered, needles: Needles, rules: KeyRules, now: str) -> StoredAnswer:

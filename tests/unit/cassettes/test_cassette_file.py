@@ -4,7 +4,9 @@
 import base64
 import gzip
 import json
+import sys
 
+import brotli
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -248,3 +250,13 @@ def test_a_request_with_redactions_is_read_though_its_key_cannot_be_computed(tmp
     cassette = read_cassette((tmp_path / name).read_bytes(), name)
     assert ["body.messages"] == [one.at for one in cassette.about.redactions]
     assert cassette.key != key_of_document(stored_document(cassette), RULES)
+
+
+def test_a_view_that_cannot_be_proved_here_is_refused(tmp_path, monkeypatch):
+    """Without the library nobody knows what the body holds; a body without a view is read."""
+    headers = [("content-encoding", "br")]
+    name = recorded(tmp_path, (asked(), answered(body=brotli.compress(b"plain"), headers=headers)))
+    data = (tmp_path / name).read_bytes()
+    monkeypatch.setitem(sys.modules, "brotli", None)
+    assert "coding-missing" == reading(data, name).code
+    assert read_cassette(changed(data, lambda f: f["responses"][0].update(view=None)), name)

@@ -28,6 +28,13 @@ def test_a_pipe_is_no_recording(tmp_path):
     assert ((), None) == (folder(tmp_path).names(), folder(tmp_path).read("a.json"))
 
 
+def test_when_a_file_was_written_is_told(tmp_path):
+    """By the clock of files; never for one that is not there."""
+    (tmp_path / "a.json").write_bytes(b"")
+    os.utime(tmp_path / "a.json", ns=(1, 5))
+    assert [5, 0] == [folder(tmp_path).modified_ns(name) for name in ("a.json", "b.json")]
+
+
 def test_a_folder_that_is_not_there_is_empty(tmp_path):
     """Until something is written: the lock makes it."""
     found = folder(tmp_path / "a" / "b")

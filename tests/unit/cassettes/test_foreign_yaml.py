@@ -26,7 +26,7 @@ def test_any_tag_is_refused_and_nothing_runs(text, tmp_path, monkeypatch):
     assert ("yaml-tag", True, []) == (caught.value.code, caught.value.contradictory, list(tmp_path.iterdir()))
 
 
-@pytest.mark.parametrize("text", ["a: 1", "a: 'wow!'", "a: [", "{", "", "a: !", "\ufeff!"])
+@pytest.mark.parametrize("text", ["a: 1", "a: 'wow!'", "a: [", "{", "", "a: !", "\ufeff!", "x: 'a!"])
 def test_other_text_has_no_tag(text):
     """An exclamation mark is none, and broken YAML neither; a lone mark only says that a value is a text."""
     assert tag_in(text.encode()) in (None, "!")

@@ -96,6 +96,16 @@ def test_a_key_inside_base64_is_found_at_every_offset():
     assert ["base64"] * 4 == [found("A" * offset + coded)[0][0] for offset in range(4)]
 
 
+def test_base64_is_decoded_so_often_and_no_oftener():
+    """Three times, so that a hostile text has an end."""
+    coded = f"key {SHAPED['provider-key'][0]}".encode()
+    depths = []
+    for _ in range(5):
+        coded = base64.b64encode(coded)
+        depths.append(bool(found(coded.decode())))
+    assert [True, True, True, False, False] == depths
+
+
 def test_short_values_and_stand_ins_are_not_searched_for():
     """They would be found everywhere."""
     assert [] == found("a test of truegreen", Needles(["test", "truegreen", ""]))

@@ -385,3 +385,39 @@ def test_a_path_that_is_no_longer_volatile_counts_in_old_recordings(tmp_path):
     assert ("cassette-other-rules", "body.id") == (miss.code, miss.differs_at)
     looser = msgspec.structs.replace(RULES, volatile=("body.id", "body.run"))
     assert "4" == said(player(tmp_path, looser).play(asked({"id": "y"})))
+
+
+def test_a_recording_that_is_kept_is_known_to_the_next_miss(tmp_path):
+    """The index is made once and grows with what is kept; what was deleted since is not told as a difference."""
+    store = recorder(tmp_path)
+    store.keep(asked({"a": 1}), answered("1"))
+    assert "body.a" == store.play(asked({"a": 2})).differs_at
+    store.keep(asked({"a": 1, "b": 2}), answered("2"))
+    miss = store.play(asked({"a": 1, "b": 3}))
+    assert "body.b" == miss.differs_at
+    (tmp_path / miss.nearest).write_bytes(b"{")
+    assert (miss.nearest, None) == (
+        store.play(asked({"a": 1, "b": 3})).nearest,
+        store.play(asked({"a": 1, "b": 3})).differs_at,
+    )
+    (tmp_path / miss.nearest).unlink()
+    assert store.play(asked({"a": 1, "b": 3})).differs_at is None
+
+
+def test_a_file_that_goes_while_the_folder_is_listed_is_no_problem(tmp_path, monkeypatch):
+    """Another process may clear out."""
+    name = recorded(tmp_path, (asked(), answered("4")))
+    monkeypatch.setattr(Folder, "names", lambda self: (name, "000000000000.json"))
+    assert name == player(tmp_path).play(asked({"x": 1})).nearest
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    """A disk that keeps other bytes is found out at once."""
+
+    def other(path, data):
+        path.write_bytes(data[:-1])
+
+    store = Store(Folder(tmp_path, other), RULES, Recorder(now=lambda: NOW, since=NOW))
+    with pytest.raises(ReachProblem) as caught:
+        store.keep(asked(), answered("5"))
+    assert "not-written" == caught.value.code
