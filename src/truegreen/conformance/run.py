@@ -3,7 +3,7 @@
 
 What it decides: the report. What it leaves: reading the folder and printing, to wiring and the command line.
 
-- Beside our own score stand three that know nothing: always admit, always hold, always block. A score that is no
+- Beside our own score stand four that know nothing: always admit, hold, block or retry. A score that is no
   better than theirs shows nothing.
 - An input that no shape has is ``unsupported`` and a file that is no case ``unreadable``: neither ever agrees.
 - Two files with one id are both unreadable: their results could not be told apart.
@@ -24,7 +24,7 @@ from truegreen.core.errors import UsageProblem
 from truegreen.core.quoted import quoted
 
 UNREADABLE = "unreadable"
-CONSTANTS = ("admit", "hold", "block")
+CONSTANTS = ("admit", "hold", "block", "retry")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
