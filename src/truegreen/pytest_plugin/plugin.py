@@ -159,7 +159,7 @@ def _configure_replay(config: pytest.Config) -> None:
     from truegreen.pytest_plugin.replay_run import ReplayRun  # noqa: PLC0415 - only where it is used
 
     run = ReplayRun(config, folder, config.invocation_params.dir / session if session else None, os.environ)
-    config.stash[_REPLAYED] = tuple(run.replay.variables())
+    config.stash[_REPLAYED] = tuple(run.replay.addresses())
     config.pluginmanager.register(run, "truegreen-replay")
 
 

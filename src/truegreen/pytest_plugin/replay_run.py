@@ -13,7 +13,7 @@ proxies and account, to ``wiring.replay_in_process``.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 import pytest
@@ -64,9 +64,7 @@ class ReplayRun:
             self.replay.__enter__()
         except TruegreenProblem as err:
             raise pytest.UsageError(str(err)) from err
-        for name, value in self.replay.variables().items():
-            self._before[name] = environment.get(name)
-            environment[name] = value
+        self._change(self.replay.environment())
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Not everything runs."""
@@ -102,6 +100,18 @@ class ReplayRun:
                 self._environment.pop(name, None)
             else:
                 self._environment[name] = value
+        self._before.clear()
+
+    def _change(self, made: Mapping[str, str]) -> None:
+        """Make the environment the one that is asked, and remember what it was."""
+        for name in {*made, *self._environment}:
+            if self._environment.get(name) == made.get(name):
+                continue
+            self._before[name] = self._environment.get(name)
+            if name in made:
+                self._environment[name] = made[name]
+            else:
+                del self._environment[name]
 
     def _incomplete_because(self, exitstatus: int) -> str:
         if exitstatus not in ENDED:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay proxies inside this process: one for each endpoint that its programs know, over one folder.
 
-What it decides: which endpoints are replayed, which variables point to them, and when the whole is red. What it
-leaves: when it begins and ends, to whoever runs tests.
+What it decides: when the whole is red, and what the account of all says. What it leaves: which endpoints are
+replayed and which variables point to them, to ``proxy_upstreams`` and ``guards.sdks``, as at ``proxy run``; when it
+begins and ends, to whoever runs tests.
 
-- An endpoint is the one that a variable names; OpenAI's and Anthropic's own where none does. Its host is its name in
-  keys, as at ``proxy run``.
-- A client needs a key to be built at all: where none is set, a word that is no key stands in.
 - All processes that inherit the variables share these proxies: one order of equal requests, one account.
 """
 
@@ -17,36 +15,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
-from truegreen.cassettes.folder import Folder
 from truegreen.core.errors import UsageProblem
 from truegreen.core.ports import Clock
 from truegreen.core.quoted import quoted
-from truegreen.core.replay_session import ReplaySession
+from truegreen.core.replay_session import ReplaySession, joined
+from truegreen.guards import sdks
 from truegreen.proxy.modes import Mode, Options, Pace
 from truegreen.proxy.session import Tally
-from truegreen.wiring.atomic import write_atomic
-from truegreen.wiring.model_environment import (
-    ANTHROPIC_HOME,
-    ANTHROPIC_KEYS,
-    ANTHROPIC_NAMES,
-    OPENAI_HOME,
-    OPENAI_KEYS,
-    OPENAI_NAMES,
-    Upstream,
-    read_model_environment,
-    without_proxy,
-)
 from truegreen.wiring.model_proxy import OpenedProxy, Wish, summary_of
+from truegreen.wiring.proxy_upstreams import served
 from truegreen.wiring.replay_account import Ending
-
-NO_KEY = "replayed"
-"""Stands in for a key that nobody needs."""
-HOMES = (
-    Upstream(url=OPENAI_HOME, names=OPENAI_NAMES),
-    Upstream(url=ANTHROPIC_HOME, names=ANTHROPIC_NAMES),
-)
 
 
 class ReplayInProcess:
@@ -65,12 +43,17 @@ class ReplayInProcess:
                 f"{quoted(str(folder))} is no folder, and a replay needs the one with its recordings",
                 hint="truegreen proxy serve --mode record --help",
             )
-        self._folder = folder
         self._environment = environment
-        self._upstreams = _upstreams(environment)
+        self._served = served((), environment)
         wishes = (
-            Wish(mode=Mode.REPLAY, upstream=one.url, cassettes=folder, options=Options(pace=pace))
-            for one in self._upstreams
+            Wish(
+                mode=Mode.REPLAY,
+                upstream=one.url,
+                alias=one.alias,
+                cassettes=folder,
+                options=Options(pace=pace),
+            )
+            for one in self._served
         )
         self._opened = [OpenedProxy(wish, environment=environment, clock=clock) for wish in wishes]
 
@@ -89,16 +72,20 @@ class ReplayInProcess:
         for opened in self._opened:
             opened.close()
 
-    def variables(self) -> dict[str, str]:
-        """What programs must find in their environment."""
-        made = {
-            name: opened.proxy.base_url()
-            for upstream, opened in zip(self._upstreams, self._opened, strict=True)
-            for name in upstream.names
-        }
-        keys = (OPENAI_KEYS[-1], ANTHROPIC_KEYS[0])
-        made |= {name: NO_KEY for name in keys if not self._environment.get(name)}
-        return made | without_proxy(self._environment)
+    def addresses(self) -> dict[str, str]:
+        """The variables that point to the proxies, with their values."""
+        made: dict[str, str] = {}
+        for one, opened in zip(self._served, self._opened, strict=True):
+            made |= {name: opened.proxy.base_url() + rest for name, rest in one.provider.variables.items()}
+        return made
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment that programs must find: addresses, words in place of keys, no forward proxy."""
+        found = [
+            (one.provider, opened.proxy.base_url())
+            for one, opened in zip(self._served, self._opened, strict=True)
+        ]
+        return sdks.variables(found, self._environment, is_replay=True)
 
     def tallies(self) -> tuple[Tally, ...]:
         """What happened at each proxy so far."""
@@ -115,26 +102,6 @@ class ReplayInProcess:
         return tuple(line for tally in asked for line in summary_of(tally))
 
     def session(self, ending: Ending) -> ReplaySession:
-        """One account of all proxies: they share the folder."""
-        parts = [opened.session(ending) for opened in self._opened]
-        first, *rest = (part for part in parts if part is not None)
-        hits = [*first.hits, *(hit for part in rest for hit in part.hits)]
-        misses = [*first.misses, *(miss for part in rest for miss in part.misses)]
-        played = {hit.file for hit in hits}
-        unused = tuple(name for name in Folder(self._folder, write_atomic).names() if name not in played)
-        return msgspec.structs.replace(
-            first,
-            hits=tuple(sorted(hits, key=lambda hit: (hit.file, hit.key))),
-            misses=tuple(sorted(misses, key=lambda miss: (miss.key, miss.code))),
-            unused=unused,
-        )
-
-
-def _upstreams(environment: Mapping[str, str]) -> tuple[Upstream, ...]:
-    """The endpoints that the environment names, and the homes of the vendors that it does not."""
-    try:
-        named = read_model_environment(environment).upstreams
-    except UsageProblem:  # no-endpoint: nothing is named
-        return HOMES
-    known = {name for one in named for name in one.names}
-    return (*named, *(home for home in HOMES if known.isdisjoint(home.names)))
+        """One account of all proxies."""
+        parts = (opened.session(ending) for opened in self._opened)
+        return joined(part for part in parts if part is not None)
