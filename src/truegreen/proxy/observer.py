@@ -18,19 +18,16 @@ import asyncio
 import ssl
 import threading
 from collections.abc import Callable, Collection
-from typing import Final, Self
+from typing import Self
 
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.exchange import Exchange
+from truegreen.proxy.listener import LOOPBACK, Listener
 from truegreen.proxy.passage import Passage
 from truegreen.proxy.peers import owner_of, with_children
 from truegreen.proxy.request import TOKEN, Head, RequestReader
 from truegreen.proxy.tunnel import Limits, Settings, Tunnel
-from truegreen.proxy.upstream import READ_BYTES, parse_upstream
-
-HOST: Final = "127.0.0.1"
-BACKLOG: Final = 1024
-START_LIMIT_S: Final = 10.0
+from truegreen.proxy.upstream import parse_upstream
 
 
 class Observer:
@@ -66,27 +63,20 @@ class Observer:
         self._passing: dict[int, Passage] = {}
         self._rejected: list[str] = []
         self._watched: frozenset[int] = frozenset()
-        self._failure: BaseException | None = None
-        self._loop = asyncio.new_event_loop()
-        self._thread: threading.Thread | None = None
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._port = 0
+        self._listener = Listener(self._serve, name="truegreen-observer")
 
     def start(self) -> Self:
         """Listen on a free port of loopback.
 
         Raises: ReachProblem ``observer-failed`` if no port can be had.
         """
-        if self._thread is not None:
+        if self._listener.was_started:
             raise UsageProblem("observer-started", "the observer was started before; make a new one")
-        self._origin = self._loop.time()
-        self._thread = threading.Thread(target=self._run_loop, name="truegreen-observer", daemon=True)
-        self._thread.start()
+        self._origin = self._listener.loop.time()
         try:
-            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(START_LIMIT_S)
+            self._listener.start()
         except OSError as err:
-            self._failure = err
+            self._listener.failure = err
             self.close()
         return self
 
@@ -95,12 +85,7 @@ class Observer:
 
         Raises: ReachProblem ``observer-failed`` if anything went wrong inside.
         """
-        if self._thread is not None and self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-        if not self._loop.is_closed():
-            self._loop.close()
+        self._listener.stop()
         self._raise_failure()
 
     def __enter__(self) -> Self:
@@ -112,7 +97,7 @@ class Observer:
     @property
     def port(self) -> int:
         """The port it listens on."""
-        return self._port
+        return self._listener.port
 
     @property
     def host(self) -> str:
@@ -125,10 +110,10 @@ class Observer:
         Raises: UsageProblem ``bad-token`` unless 1 to 80 of ``A-Z a-z 0-9 . _ -``.
         """
         if token is None:
-            return f"http://{HOST}:{self._port}"
+            return f"http://{LOOPBACK}:{self.port}"
         if not TOKEN.fullmatch(token):
             raise UsageProblem("bad-token", f"{token[:100]!r} is no sample token of 1 to 80 [A-Za-z0-9._-]")
-        return f"http://{HOST}:{self._port}/s/{token}"
+        return f"http://{LOOPBACK}:{self.port}/s/{token}"
 
     def watch(self, pid: int) -> None:
         """Count a process, and the children that it has then, among those a request without token may come from."""
@@ -203,55 +188,24 @@ class Observer:
         self._raise_failure()
         return left
 
-    def _run_loop(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
-    async def _listen(self) -> None:
-        self._server = await asyncio.start_server(
-            self._accept, HOST, 0, limit=READ_BYTES, backlog=BACKLOG, reuse_address=True
-        )
-        self._port = self._server.sockets[0].getsockname()[1]
-
-    async def _stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-        await asyncio.sleep(0)  # a connection that was accepted just now gets its task
-        while self._tasks:
-            tasks = list(self._tasks)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.sleep(0)
-        await self._loop.shutdown_default_executor()
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         settings = Settings(
             upstream=self._upstream,
-            own_authority=f"{HOST}:{self._port}",
+            own_authority=f"{LOOPBACK}:{self.port}",
             limits=self._limits,
             forward_sample=self._forward_sample,
             clock=self._now,
         )
-        tunnel = Tunnel(
+        await Tunnel(
             client=(reader, writer),
             settings=settings,
             begin=self._begin,
             finish=self._finish,
             reject=self._reject,
-        )
-        task = self._loop.create_task(tunnel.run())
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
-        task.add_done_callback(lambda _: writer.transport.abort())  # it may be cancelled before it began
-
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (err := task.exception()) is not None:
-            self._failure = self._failure or err
+        ).run()
 
     def _now(self) -> float:
-        return self._loop.time() - self._origin
+        return self._listener.loop.time() - self._origin
 
     def _begin(self, head: Head, request: RequestReader, writer: asyncio.StreamWriter) -> Passage:
         with self._state:
@@ -263,9 +217,11 @@ class Observer:
             self._passing[number] = passage
         if head.token is None and watched:
             client = writer.get_extra_info("peername")
-            passage.peer = self._loop.run_in_executor(
+            passage.peer = self._listener.loop.run_in_executor(
                 None,
-                lambda: owner_of(client=client, server=(HOST, self._port), candidates=with_children(watched)),
+                lambda: owner_of(
+                    client=client, server=(LOOPBACK, self.port), candidates=with_children(watched)
+                ),
             )
             passage.peer.add_done_callback(lambda peer: self._know(passage, peer))
         return passage
@@ -293,9 +249,10 @@ class Observer:
             self._rejected.append(reason)
 
     def _raise_failure(self) -> None:
-        if self._failure is not None:
+        failure = self._listener.failure
+        if failure is not None:
             raise ReachProblem(
                 "observer-failed",
-                f"the observer met {type(self._failure).__name__}: {str(self._failure)[:200]}",
+                f"the observer met {type(failure).__name__}: {str(failure)[:200]}",
                 hint="run again; if it stays, report it",
-            ) from self._failure
+            ) from failure

@@ -36,7 +36,7 @@ def test_it_listens_on_loopback_only(echo, observe):
     assert f"http://127.0.0.1:{observer.port}" == observer.base_url()
     assert f"http://127.0.0.1:{observer.port}/s/12-3" == observer.base_url("12-3")
     assert f"127.0.0.1:{echo.port}" == observer.host
-    assert [("127.0.0.1", observer.port)] == [s.getsockname() for s in observer._server.sockets]
+    assert [("127.0.0.1", observer.port)] == [s.getsockname() for s in observer._listener._server.sockets]
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a/b", "é", "x" * 81, "a\n", "%41"])
