@@ -53,6 +53,7 @@ ELSEWHERE: dict[str, str] = {
     "guards/relay.py": "a program; tests/unit/guards/test_guarded.py carries ports by it",
     "limiter/stepping.py": "tests/unit/limiter/test_backend.py asks memory and file through it",
     "limiter/state.py": "fields without code; filled by tests/unit/limiter/test_ledger.py",
+    "cli/drift.py": "tests/unit/wiring/test_drift.py calls the verb against live endpoints",
     "wiring/endpoint.py": "tests/unit/cli/test_endpoint.py starts it as a process",
     "proxy/passage.py": "tests/unit/proxy/test_tunnel.py names every end over real sockets",
     "core/ports.py": "Protocols without code; their adapters and simulators are tested",

@@ -56,6 +56,7 @@ NAMES: Final[tuple[str, ...]] = (
 MODULE_OF_VERB: Final[dict[str, str]] = {
     "cassette": "truegreen.cli.cassette:cassette",
     "conformance": "truegreen.cli.conformance:conformance",
+    "drift": "truegreen.cli.drift:drift",
     "endpoint": "truegreen.cli.endpoint:endpoint",
     "gate": "truegreen.cli.gate:gate",
     "ledger": "truegreen.cli.ledger:ledger",

@@ -11,7 +11,6 @@ to ``cassettes.upkeep``.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from truegreen.core.errors import ReachProblem
 from truegreen.core.outcome import Exit
 from truegreen.core.quoted import quoted
 from truegreen.core.replay_session import ReplaySession, joined, read_session
+from truegreen.report.as_json import shown_json
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.reading import beginning_of, bytes_of
 
@@ -195,6 +195,5 @@ def _log_of(path: Path) -> Log | None:
 
 
 def as_json_lines(value: Any) -> list[str]:
-    """A value as JSON in which a runner that reads the log finds no command."""
-    text = json.dumps(value, indent=2, ensure_ascii=True)
-    return text.replace("##[", "\\u0023#[").replace("::", ":\\u003a").split("\n")
+    """A value as JSON, in lines that neither a terminal nor a runner obeys."""
+    return shown_json(value).splitlines()
