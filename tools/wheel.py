@@ -4,14 +4,18 @@
 The lock holds what truegreen needs at run time, as requirements/dev.lock has it, and the wheel by its own digest.
 ``pip install --require-hashes --requirement FOLDER/requirements.txt`` finds the wheel beside the file.
 
-usage: wheel.py FOLDER
+usage: wheel.py [--extra NAME]... FOLDER
+
+An extra, such as ``service``, is locked with what it needs.
 """
 
+import argparse
 import hashlib
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from importlib import metadata
 from pathlib import Path
@@ -26,10 +30,11 @@ ENTRY = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\n]*(?:\n {4}[^\n]*)*", re.MU
 
 def main() -> int:
     """Print the two files that were written; exit with what the builder exits with."""
-    if len(sys.argv) != 2:  # noqa: PLR2004 - the program and one argument
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder = Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(usage="wheel.py [--extra NAME]... FOLDER")
+    parser.add_argument("--extra", action="append", default=[])
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("truegreen-*.whl"):
         old.unlink()
@@ -44,28 +49,30 @@ def main() -> int:
         print(built.stdout + built.stderr, file=sys.stderr)
         return built.returncode
     (wheel,) = folder.glob("truegreen-*.whl")
-    (folder / "requirements.txt").write_text(lock_of(wheel), encoding="utf-8")
+    (folder / "requirements.txt").write_text(lock_of(wheel, given.extra), encoding="utf-8")
     print(f"{wheel.name}\nrequirements.txt")
     return 0
 
 
-def lock_of(wheel: Path) -> str:
+def lock_of(wheel: Path, extras: Sequence[str] = ()) -> str:
     """The lock's text: the wheel beside it, then every distribution that it needs, sorted."""
     _, version, _ = wheel.name.split("-", 2)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     entries = [
         (canonicalize_name(found["name"]), found[0]) for found in ENTRY.finditer(LOCK.read_text("utf-8"))
     ]
-    needed = needs({name for name, _ in entries})
+    needed = needs({name for name, _ in entries}, extras)
     head = f"--find-links .\ntruegreen=={version} \\\n    --hash=sha256:{digest}\n"
     return head + "".join(f"{text}\n" for name, text in entries if name in needed)
 
 
-def needs(locked: AbstractSet[str]) -> set[str]:
-    """What truegreen needs at run time, directly and through others, on any platform that the lock knows."""
+def needs(locked: AbstractSet[str], extras: Sequence[str] = ()) -> set[str]:
+    """What truegreen and these extras need at run time, directly and through others, on any platform of the lock."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found: set[str] = set()
     asked = list(project["dependencies"])
+    for extra in extras:
+        asked += project["optional-dependencies"][extra]
     while asked:
         requirement = Requirement(asked.pop())
         name = canonicalize_name(requirement.name)

@@ -112,6 +112,14 @@ def calls(folder: Path) -> dict[str, str]:
     return empty(folder)
 
 
+def shared_endpoint(folder: Path) -> dict[str, str]:
+    """The job of the page about sharing one endpoint, as it stands there."""
+    page = (ROOT / "docs" / "how-to-share-one-endpoint.md").read_text(encoding="utf-8")
+    block = page.partition("```python\n")[2].partition("```")[0]
+    (folder / "job.py").write_text(block, encoding="utf-8")
+    return empty(folder)
+
+
 def policy(folder: Path) -> dict[str, str]:
     """A repository whose branch main holds the shortest policy, committed, and one that is wrong beside it."""
     text = 'schema = "truegreen/policy/v1"\n\n[lanes.model-tests]\ntests = "tests/llm"\n'
@@ -233,6 +241,7 @@ SANDBOXES: dict[str, Callable[[Path], dict[str, str] | AbstractContextManager[di
     "endpoint": endpoint,
     "sampling": sampling,
     "policy": policy,
+    "shared-endpoint": shared_endpoint,
     "quarantine": quarantine,
     "decision": decision,
     "recordings": recordings,

@@ -26,7 +26,9 @@ class Running:
         self._listening.listen(64)
         self.port = self._listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._serving = Serving(Service(self.desk, tokens).app, self.desk, self._listening, Bounds(**bounds))
+        app = Service(self.desk, tokens).app
+        self.routes = {(method, it.path) for it in app.routes for method in it.methods - {"HEAD"}}
+        self._serving = Serving(app, self.desk, self._listening, Bounds(**bounds))
         self._loop = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
         self._has_begun = threading.Event()

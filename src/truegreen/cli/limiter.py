@@ -7,6 +7,7 @@ import click
 
 from truegreen.cli.limiter_measure import measure
 from truegreen.cli.limiter_self_test import self_test
+from truegreen.cli.limiter_serve import serve
 
 
 @click.group(name="limiter", no_args_is_help=True)
@@ -16,3 +17,4 @@ def limiter() -> None:
 
 limiter.add_command(measure)
 limiter.add_command(self_test)
+limiter.add_command(serve)
