@@ -26,6 +26,7 @@ PURE = (
     "cassettes/rebuilt.py",
     "cassettes/request.py",
     "cassettes/rules.py",
+    "cassettes/rules_file.py",
     "cassettes/scrub.py",
     "cassettes/store.py",
     "cassettes/verify_key.py",

@@ -78,9 +78,10 @@ def places(
     credential_query: tuple[str, ...] = (),
     semantic_headers: tuple[str, ...] = (),
     ignored_headers: tuple[str, ...] = (),
+    table: Places | None = None,
 ) -> Places:
-    """The table with further names."""
-    table = _table()
+    """The table, by default the built-in one, with further names."""
+    table = table or _table()
     return Places(
         credential_headers=table.credential_headers + _lower(credential_headers),
         credential_query=table.credential_query + _lower(credential_query),

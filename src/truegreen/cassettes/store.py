@@ -49,6 +49,7 @@ from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.key import KEY_SCHEMA, file_name, key_of_document
 from truegreen.cassettes.leaks import Needles
 from truegreen.cassettes.nearest import Outline, first_difference, nearest_of, outline_of
+from truegreen.cassettes.places import Place
 from truegreen.cassettes.plain import plain
 from truegreen.cassettes.request import (
     Read,
@@ -196,22 +197,34 @@ class Store:
 
     def _refused(self, key: str, name: str, cassette: Cassette, content: dict[str, Any]) -> Miss | None:
         """Compare the stored request with the asked one, where the key alone does not do it."""
-        ruled = rules_of(cassette)
-        is_ruled_alike = set(ruled.volatile) == set(self._rules.volatile) and (
-            ruled.ignores_number_types == self._rules.ignores_number_types
-        )
+        header = self._counts_now(cassette)
+        differs = f"headers.{header}" if header else None
+        is_ruled_alike = differs is None and self._is_ruled_alike(cassette)
         if is_ruled_alike and not cassette.about.redactions:
             return None
-        differs = _difference(content, cassette, self._rules)
+        differs = differs or _difference(content, cassette, self._rules)
         if differs is None:
             return None
-        code = "cassette-wrong-key" if is_ruled_alike else "cassette-other-rules"
-        message = (
-            f"the recording {name} has the key of this request and holds another one, from {differs}"
-            if is_ruled_alike
-            else f"the recording {name} was keyed without {differs}, which counts now"
-        )
+        if is_ruled_alike:
+            code = "cassette-wrong-key"
+            message = (
+                f"the recording {name} has the key of this request and holds another one, from {differs}"
+            )
+        else:
+            code = "cassette-other-rules"
+            message = f"the recording {name} was keyed without {differs}, which counts now"
         return Miss(code=code, message=message, key=key, nearest=name, differs_at=differs)
+
+    def _is_ruled_alike(self, cassette: Cassette) -> bool:
+        ruled = rules_of(cassette)
+        is_typed_alike = ruled.ignores_number_types == self._rules.ignores_number_types
+        return is_typed_alike and set(ruled.volatile) == set(self._rules.volatile)
+
+    def _counts_now(self, cassette: Cassette) -> str | None:
+        """A header that was sent and ignored when the request was recorded, and that counts by these rules."""
+        of_header = self._rules.places.of_header
+        ignored = (name for name in cassette.about.ignored.headers if name != "accept")  # its value decides
+        return next((name for name in ignored if of_header(name) is Place.KEYED), None)
 
     def _missing(self, key: str, request: Request, content: dict[str, Any]) -> Miss:
         outlines = self._index()

@@ -6,6 +6,7 @@ What it decides: who may record, and which exit code a proof has. What it leaves
 
 - Recording refuses where ``CI`` is set to anything but an empty text, ``0`` or ``false``: evidence comes from
   committed bytes.
+- What ``rules.toml`` in the folder adds holds for recording and for playing alike.
 - A folder without recordings proves nothing: exit 3.
 - All processes of one recording share the instant in ``TRUEGREEN_RECORDING_SINCE``, where it is set.
 """
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
+from truegreen.cassettes import rules_file
 from truegreen.cassettes.cassette_file import read_cassette
 from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.rules import KeyRules
@@ -29,7 +31,9 @@ from truegreen.core.instants import is_instant
 from truegreen.core.outcome import Exit
 from truegreen.core.ports import Clock
 from truegreen.core.quoted import quoted
+from truegreen.core.toml import MAX_BYTES
 from truegreen.wiring.atomic import write_atomic
+from truegreen.wiring.reading import beginning_of
 
 SINCE: Final = "TRUEGREEN_RECORDING_SINCE"
 """Variable with the instant at which a recording of several processes began."""
@@ -38,9 +42,21 @@ FOLDER: Final = "cassettes"
 _NOT_SET: Final = frozenset({"", "0", "false"})
 
 
+def rules_in(folder: Path | None, rules: KeyRules) -> KeyRules:
+    """The rules with what ``rules.toml`` in the folder adds; added twice it is added once.
+
+    Raises: UsageProblem ``bad-toml``, ``bad-cassette-rules``; ReachProblem ``file-unreadable``.
+    """
+    data = beginning_of(folder / rules_file.FILE, MAX_BYTES + 1) if folder else None
+    return rules if data is None else rules_file.extended(rules, data, name=rules_file.FILE)
+
+
 def replaying(folder: Path, rules: KeyRules) -> Store:
-    """The recordings of a folder, to be played; nothing is ever written."""
-    return Store(Folder(folder, write_atomic), rules)
+    """The recordings of a folder, to be played; nothing is ever written.
+
+    Raises: as ``rules_in``.
+    """
+    return Store(Folder(folder, write_atomic), rules_in(folder, rules))
 
 
 def recording(
@@ -48,7 +64,7 @@ def recording(
 ) -> Store:
     """The recordings of a folder, to be played and written.
 
-    Raises: UsageProblem ``recording-in-ci``, ``bad-recording-since``.
+    Raises: UsageProblem ``recording-in-ci``, ``bad-recording-since``, and as ``rules_in``.
     """
     if is_ci(environment):
         raise UsageProblem(
@@ -64,7 +80,7 @@ def recording(
         )
     since_ns = None if shared else time.time_ns()
     recorder = Recorder(now=clock.now, since=since, since_ns=since_ns, keeps_errors=keeps_errors)
-    return Store(Folder(folder, write_atomic), rules, recorder)
+    return Store(Folder(folder, write_atomic), rules_in(folder, rules), recorder)
 
 
 def is_ci(environment: Mapping[str, str]) -> bool:

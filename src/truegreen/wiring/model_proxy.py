@@ -33,7 +33,7 @@ from truegreen.proxy.model_proxy import ModelProxy
 from truegreen.proxy.modes import Mode, Options
 from truegreen.proxy.session import Tally
 from truegreen.proxy.upstream import Upstream, parse_upstream
-from truegreen.wiring.cassettes import recording, replaying
+from truegreen.wiring.cassettes import recording, replaying, rules_in
 from truegreen.wiring.open_ledger import OpenLedger
 from truegreen.wiring.replay_account import Ending, ReplayAccount
 
@@ -75,7 +75,9 @@ class OpenedProxy:
         ``recording-in-ci``, ``bad-json-path``; ReachProblem ``call-log-failed``.
         """
         upstream = _upstream(wish, environment)
-        rules = KeyRules(host=wish.alias or upstream.authority, volatile=wish.volatile)
+        rules = rules_in(
+            wish.cassettes, KeyRules(host=wish.alias or upstream.authority, volatile=wish.volatile)
+        )
         store = _store(wish, rules, environment, clock)
         self.account: ReplayAccount | None = None
         self._log: CallLog | None = None

@@ -28,6 +28,7 @@ from factories.cassettes import (
 )
 from truegreen.cassettes.cassette_file import read_cassette, sealed, write_cassette
 from truegreen.cassettes.folder import Folder
+from truegreen.cassettes.places import places
 from truegreen.cassettes.store import REPLACED_LOG, Recorder, Store
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
@@ -421,3 +422,17 @@ def test_what_is_written_is_read_back(tmp_path):
     with pytest.raises(ReachProblem) as caught:
         store.keep(asked(), answered("5"))
     assert "not-written" == caught.value.code
+
+
+def test_a_header_that_counts_now_and_was_ignored_is_no_answer(tmp_path):
+    """What it said is not in the recording; one that was never sent is no matter."""
+    strict = msgspec.structs.replace(RULES, places=places(semantic_headers=("accept-language",)))
+    recorded(
+        tmp_path,
+        (asked(headers=[("accept-language", "de"), ("accept", "*/*")]), answered("4")),
+        (asked({"x": 1}), answered("5")),
+    )
+    store = player(tmp_path, strict)
+    miss = store.play(asked())
+    assert ("cassette-other-rules", "headers.accept-language") == (miss.code, miss.differs_at)
+    assert "5" == said(store.play(asked({"x": 1})))

@@ -7,7 +7,7 @@ import pytest
 
 from factories.cassettes import NOW, RULES, answered, asked, said
 from truegreen.core.errors import UsageProblem
-from truegreen.wiring.cassettes import SINCE, is_ci, recording, replaying
+from truegreen.wiring.cassettes import SINCE, is_ci, recording, replaying, rules_in
 
 
 class Stopped:
@@ -52,3 +52,17 @@ def test_processes_of_one_recording_share_its_beginning(tmp_path):
     with pytest.raises(UsageProblem) as caught:
         recording(tmp_path, RULES, Stopped(), {SINCE: "noon"})
     assert "bad-recording-since" == caught.value.code
+
+
+def test_rules_beside_the_recordings_hold_for_both_sides(tmp_path):
+    """Recorded without a volatile value, played without it; a file that cannot be read stops both."""
+    text = 'schema = "truegreen/cassette-rules/v1"\nvolatile = ["body.at"]\n'
+    (tmp_path / "rules.toml").write_text(text, encoding="utf-8")
+    recording(tmp_path, RULES, Stopped(), {}).keep(asked({"at": "10:00"}), answered("4"))
+    assert "4" == said(replaying(tmp_path, RULES).play(asked({"at": "10:01"})))
+    assert RULES == rules_in(tmp_path / "none", RULES) == rules_in(None, RULES)
+    (tmp_path / "rules.toml").write_text(text + "more = 1\n", encoding="utf-8")
+    for opening in (lambda: replaying(tmp_path, RULES), lambda: recording(tmp_path, RULES, Stopped(), {})):
+        with pytest.raises(UsageProblem) as caught:
+            opening()
+        assert "bad-cassette-rules" == caught.value.code
