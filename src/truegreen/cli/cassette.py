@@ -9,6 +9,7 @@ import click
 
 from truegreen.cli import cassette_upkeep, problems
 from truegreen.cli.cassette_check import check
+from truegreen.cli.cassette_record import record
 from truegreen.cli.cassette_seal import seal
 from truegreen.core.outcome import Exit
 from truegreen.report.as_json import shown_json
@@ -20,7 +21,7 @@ def cassette() -> None:
     """Recordings of a model endpoint: what stands in them, and whether it can be trusted."""
 
 
-for _verb in (*cassette_upkeep.VERBS, check, seal):
+for _verb in (*cassette_upkeep.VERBS, check, record, seal):
     cassette.add_command(_verb)
 
 

@@ -340,7 +340,7 @@ _LANE: tuple[Key, ...] = (
         None,
         "What stands in for samples on a pull request whose runs get no key: from a fork, or started by Dependabot. "
         "`replay`: a `contract-check` must hold, and the decision says that it was replayed, not sampled.",
-        default_words="nothing: such a pull request holds",
+        default_words="such a pull request holds",
         later={"approve": "samples by leave of a maintainer", "queue": "samples in the merge queue only"},
     ),
     _lane(
@@ -349,7 +349,7 @@ _LANE: tuple[Key, ...] = (
         None,
         "The weakest guard against calls past the proxy that a replay may have had: `audit` (Python alone), `preload`, "
         "`landlock`, `namespace`. Less than that holds.",
-        default_words="none is demanded; the decision names the one that was there",
+        default_words="none is demanded",
     ),
 )
 

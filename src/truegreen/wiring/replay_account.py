@@ -21,6 +21,7 @@ import msgspec
 
 from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.key import file_name
+from truegreen.cassettes.places import TEMPLATE, TEMPLATE_VERSION
 from truegreen.cassettes.request import document, read_request
 from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.scrub import clean_document, needles_of
@@ -130,7 +131,7 @@ def storable(asked: Asked, rules: KeyRules) -> AskedAgain | None:
         return None
     if redactions or any(not place.startswith("header ") for place in read.credentials):
         return None
-    kept = {name.lower() for name in read.request.headers}
+    kept = {TEMPLATE, TEMPLATE_VERSION, *(name.lower() for name in read.request.headers)}
     return AskedAgain(
         method=asked.method,
         path=asked.path,
