@@ -4,8 +4,8 @@
 What it decides: for each attempt of a log, in the order of its lines, whether a repetition that it wants is granted.
 What it leaves: the log's file, to ``call_file``; whether an attempt may want one, to ``retry``.
 
-- Tokens: ``reserve`` to begin with, a tenth for each request that ended, one less for each repetition. Below one
-  whole token nothing is repeated.
+- A tenth of the requests that have ended, or ``reserve`` where that is more; one less for each repetition. Below one
+  whole repetition nothing is repeated.
 - The order of the lines is the order of asking. Everybody who reads the same lines comes to the same answer, so that
   several jobs share one budget without another file.
 - Only lines of the same run count together.
@@ -29,7 +29,7 @@ class BudgetRule(msgspec.Struct, frozen=True, kw_only=True):
     percent: int = 10
     """Repetitions for a hundred requests."""
     reserve: int = 10
-    """Repetitions that are there before the first request, so that a short run can repeat at all."""
+    """Repetitions that a run has at least, so that a short one can repeat at all."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     def hundredths(self, rule: BudgetRule) -> int:
         """What is left, in hundredths of a repetition."""
-        return 100 * (rule.reserve - self.repeated) + rule.percent * self.requests
+        return max(ONE * rule.reserve, rule.percent * self.requests) - ONE * self.repeated
 
     def has_room(self, rule: BudgetRule) -> bool:
         """Whether one more repetition is granted."""

@@ -92,7 +92,7 @@ class CallLog:
         """Write a line; the offset behind it."""
         file = self._own_file()
         size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":
+        if size and _read_at(file, 1, size - 1) != b"\n":
             line = b"\n" + line
         if os.write(file, line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -110,7 +110,7 @@ class CallLog:
         """Count every line up to an offset; whether the last one of them was granted its repetition."""
         file, granted = self._own_file(), False
         while self._at < end:
-            piece = os.pread(file, min(_PIECE, end - self._at), self._at)
+            piece = _read_at(file, min(_PIECE, end - self._at), self._at)
             if not piece:
                 break
             self._at += len(piece)
@@ -140,3 +140,9 @@ class CallLog:
             f"the call log {quoted(str(self._path))} cannot be kept: {err.strerror or err}",
             hint="name a file that every job of the run can write",
         )
+
+
+def _read_at(file: int, most: int, offset: int) -> bytes:
+    """Bytes at an offset; moving it does no harm, for writes go to the end wherever it is."""
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, most)
