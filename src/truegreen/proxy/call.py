@@ -135,17 +135,22 @@ class Call:
         if leave is None or admission is None:
             return None
         ended = ended_of(exchange, attempt.passage.response, has_passed=attempt.has_passed)
-        said = await asyncio.shield(self._shared.spawn(admission.leave(leave, ended, self._earlier)))
+        try:
+            said = await asyncio.shield(self._shared.spawn(admission.leave(leave, ended, self._earlier)))
+        except TruegreenProblem as problem:  # a limiter or a log that is away: the attempt stands as it is
+            self._shared.session.trouble(problem)
+            return None
         self._earlier += (ended,)
         return said if isinstance(said, Again) and not attempt.has_passed else None
 
     async def _hand_back(self, leave: Leave | None, exchange: Exchange, response: ResponseReader) -> None:
-        if leave is not None and self._shared.admission is not None:
-            with suppress(
-                TruegreenProblem
-            ):  # the client is gone; an unreachable limiter lets the lease expire
-                ended = ended_of(exchange, response, has_passed=True)  # to nobody: it cannot be repeated
-                await self._shared.admission.leave(leave, ended, self._earlier)
+        if leave is None or self._shared.admission is None:
+            return
+        ended = ended_of(exchange, response, has_passed=True)  # to nobody: it cannot be repeated
+        try:
+            await self._shared.admission.leave(leave, ended, self._earlier)
+        except TruegreenProblem as problem:
+            self._shared.session.trouble(problem)
 
     async def _settle(self, attempt: _Attempt, exchange: Exchange) -> bool:
         """Send what is held, keep what is to be kept; whether another request may follow."""

@@ -6,13 +6,15 @@ the doors.
 
 - A miss stays here whatever the program under test makes of the answer: a run with one is red.
 - So are a recording that could not be kept, an answer of a recording that could not be sent, and nothing else.
+- A proxy may serve for weeks: of exchanges the last are kept, of misses and troubles the first; misses are counted.
 - Every method may be called from any thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
+from typing import Final
 
 import msgspec
 
@@ -21,6 +23,9 @@ from truegreen.core.exchange import Exchange
 from truegreen.core.ports import RecordingPort
 from truegreen.core.recording import Answered, Asked, Miss
 from truegreen.proxy.modes import Mode
+
+MOST_KEPT: Final = 10_000
+"""Exchanges, misses and troubles, of each how many are kept."""
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,14 +46,16 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that were served, canaries left out."""
     hits: int
     """Requests that a recording answered."""
+    missed: int
+    """Requests that no recording answered."""
     misses: tuple[Miss, ...]
-    """Requests that no recording answered, in order."""
+    """The first of their misses, in order."""
     kept: int
     """Answers that were written."""
     not_kept: tuple[tuple[str, int], ...]
     """Why answers were not written, and how many."""
     troubles: tuple[Trouble, ...]
-    """What else makes the run red."""
+    """The first of what else makes the run red."""
     upstream_calls: int
     """Attempts that were sent upstream."""
     retries: int
@@ -65,7 +72,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_red(self) -> bool:
         """Whether the run fails, whatever the program under test returned."""
-        return bool(self.misses or self.troubles)
+        return bool(self.missed or self.misses or self.troubles)
 
 
 class Session:
@@ -80,7 +87,7 @@ class Session:
         self._layers: Counter[str] = Counter()
         self._missed: list[tuple[Asked, Miss]] = []
         self._troubles: list[Trouble] = []
-        self._exchanges: list[Exchange] = []
+        self._exchanges: deque[Exchange] = deque(maxlen=MOST_KEPT)
         self._waited_s = 0.0
 
     def play(self, asked: Asked, *, is_canary: bool = False) -> Answered | Miss:
@@ -91,7 +98,9 @@ class Session:
         if not is_canary:
             with self._lock:
                 if isinstance(played, Miss):
-                    self._missed.append((asked, played))
+                    self._count["missed"] += 1
+                    if len(self._missed) < MOST_KEPT:
+                        self._missed.append((asked, played))
                 else:
                     self._count["hits"] += 1
         return played
@@ -120,7 +129,8 @@ class Session:
     def trouble(self, problem: TruegreenProblem) -> None:
         """Something makes the run red."""
         with self._lock:
-            self._troubles.append(Trouble(code=problem.code, message=problem.message))
+            if len(self._troubles) < MOST_KEPT:
+                self._troubles.append(Trouble(code=problem.code, message=problem.message))
 
     def add(self, what: str) -> int:
         """Count one more of a kind, and how many there are."""
@@ -139,12 +149,12 @@ class Session:
             self._exchanges.append(exchange)
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges that have ended, by id."""
+        """The last exchanges that have ended, by id."""
         with self._lock:
             return tuple(sorted(self._exchanges, key=lambda one: one.id))
 
     def missed(self) -> tuple[tuple[Asked, Miss], ...]:
-        """Every request that no recording answered, with its miss, in order."""
+        """The first requests that no recording answered, each with its miss, in order."""
         with self._lock:
             return tuple(self._missed)
 
@@ -155,6 +165,7 @@ class Session:
                 mode=self._mode.value,
                 requests=self._count["requests"],
                 hits=self._count["hits"],
+                missed=self._count["missed"],
                 misses=tuple(miss for _, miss in self._missed),
                 kept=self._count["kept"],
                 not_kept=tuple(sorted(self._not_kept.items())),

@@ -134,7 +134,7 @@ def summary_of(tally: Tally) -> tuple[str, ...]:
     """The end of a proxy in lines: what happened, then each miss and each trouble."""
     counts = [f"{tally.requests} requests"]
     if tally.mode == Mode.REPLAY.value:
-        counts += [f"{tally.hits} replayed", f"{len(tally.misses)} without a recording"]
+        counts += [f"{tally.hits} replayed", f"{tally.missed} without a recording"]
     else:
         counts += [
             f"{tally.upstream_calls} calls",

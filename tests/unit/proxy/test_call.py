@@ -171,6 +171,32 @@ def test_leave_that_is_refused_is_told_and_nothing_is_sent(upstream, serve, clie
     assert ([], 1, 0) == (source.calls, proxy.tally().refused_leave, proxy.tally().upstream_calls)
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_limiter_that_is_away_at_the_end_alters_no_answer(upstream, serve, client, leaves):
+    """Nothing is repeated, the client keeps what it got, and the session says what went wrong."""
+
+    class Away(MemoryAdmission):
+        async def leave(self, leave, ended, earlier):
+            raise ReachProblem("limiter-unreachable", "the limiter is away")
+
+    def script(call):
+        call.send(STREAM_HEAD if leaves else answer())
+        return source.released.wait(WAIT_S) if leaves else True
+
+    source = upstream(script)
+    proxy = serve(Mode.LIVE, source.url, admission=Away())
+    conn = client(proxy.port)
+    conn.sendall(request())
+    assert answer() == read_response(conn) if not leaves else conn.recv(1)
+    conn.close()
+    _until(lambda: proxy.tally().troubles)
+    proxy.close()
+    assert (["limiter-unreachable"], 0) == (
+        [one.code for one in proxy.tally().troubles],
+        proxy.tally().retries,
+    )
+
+
 def test_a_client_that_leaves_frees_its_place(upstream, serve, client):
     """The lease comes back although the upstream still talks."""
     source = upstream(lambda call: call.send(STREAM_HEAD + chunk(piece("a"))) or source.released.wait(WAIT_S))

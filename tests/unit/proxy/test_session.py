@@ -6,6 +6,7 @@ import pytest
 from simulators.recordings import MemoryRecordings
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.recording import Answered, Asked
+from truegreen.proxy import session as module
 from truegreen.proxy.modes import Mode
 from truegreen.proxy.session import Session
 
@@ -54,3 +55,15 @@ def test_a_session_without_recordings_neither_plays_nor_keeps():
         session.play(ASKED)
     with pytest.raises(AssertionError):
         session.keep(ASKED, ANSWERED)
+
+
+def test_a_session_of_weeks_is_bounded_and_counts_on(monkeypatch):
+    """The first misses and troubles stay; every miss is counted."""
+    monkeypatch.setattr(module, "MOST_KEPT", 2)
+    session = Session(Mode.REPLAY, MemoryRecordings())
+    for number in range(3):
+        session.play(Asked(method="POST", path=f"/{number}"))
+        session.trouble(EvidenceProblem("x", str(number)))
+    tally = session.tally()
+    assert (3, ["/0", "/1"]) == (tally.missed, [asked.path for asked, _ in session.missed()])
+    assert ["0", "1"] == [one.message for one in tally.troubles]

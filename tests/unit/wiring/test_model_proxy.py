@@ -161,6 +161,7 @@ def test_the_summary_says_everything_that_happened():
         mode="record",
         requests=5,
         hits=0,
+        missed=1,
         misses=(Miss(code="cassette-missing", message="no recording answers x", key="k"),),
         kept=2,
         not_kept=(("status-500", 1),),
