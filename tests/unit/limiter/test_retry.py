@@ -193,6 +193,63 @@ def test_an_answer_that_differs_is_never_asked_again():
     assert ("no", "test-failure", "article") == (row.then["again"], row.then["reason"], row.origin)
 
 
+def rule_of_the_house(history, *, total_s, budget):  # noqa: C901 - rules read aloud, one after another
+    """The rules again, as a person would read them aloud; whether the last of these attempts is repeated."""
+    last, before = history[-1], history[:-1]
+
+    def kind(one):
+        if one.status == 429:
+            return "429"
+        if one.status is not None and one.status >= 500:
+            return "5xx"
+        if one.status == 200 and one.end is End.COMPLETE:
+            return "answer"
+        if one.status not in (None, 200):
+            return "4xx"
+        return {End.TIMEOUT: "time-out", End.CLIENT_CLOSED: "left"}.get(
+            one.end, "no connection" if one.end is End.REFUSED else "cut"
+        )
+
+    told = int(last.retry_after[0]) if last.retry_after else None
+    if kind(last) in ("answer", "4xx", "left") or len(history) >= 3 or not budget:
+        return False
+    if kind(last) == "429":
+        if last.error_type == "insufficient_quota":
+            return False
+        if told is None and last.should_retry == "false":
+            return False
+    elif last.should_retry == "false" or kind(last) in map(kind, before):
+        return False
+    if kind(last) in ("429", "5xx") and told is not None:
+        return told <= 300 and total_s + told + 0.5 < 900
+    return total_s + 0.5 * min(20, 2 ** len(before)) < 900
+
+
+ENDS = st.one_of(
+    st.builds(
+        ended,
+        st.sampled_from([200, 400, 404, 408, 409, 422, 429, 500, 503, 529]),
+        retry_after=st.sampled_from([(), ("0",), ("1",), ("300",), ("301",), ("9999999999",)]),
+        should_retry=st.sampled_from([None, "true", "false"]),
+        error_type=st.just(None),
+    ),
+    st.builds(ended, st.just(429), error_type=st.just("insufficient_quota")),
+    st.builds(ended, st.just(200), st.just(End.UPSTREAM_CLOSED)),
+    st.builds(
+        ended, st.none(), st.sampled_from([End.TIMEOUT, End.REFUSED, End.UPSTREAM_CLOSED, End.CLIENT_CLOSED])
+    ),
+)
+
+
+@given(
+    st.lists(ENDS, min_size=1, max_size=4), st.sampled_from([0.0, 598.0, 599.5, 899.0, 5000.0]), st.booleans()
+)
+def test_every_history_is_ruled_as_the_rules_read(history, total_s, budget):
+    """An independent reading of the closed classes, over anything that may happen to a call."""
+    ruling = ruled(history[-1], *history[:-1], chance=0.5, spent_s=total_s, budget=budget)
+    assert rule_of_the_house(history, total_s=total_s, budget=budget) is isinstance(ruling, Again)
+
+
 @given(st.floats(0, 1, exclude_max=True), st.integers(0, 400), st.integers(0, 100_000_000))
 def test_a_repetition_comes_never_sooner_than_told_and_with_jitter_on_top(chance, seconds, nanoseconds):
     """Whatever chance says, and to the last nanosecond."""

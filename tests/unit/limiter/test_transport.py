@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transports that ask for leave and repeat what may be repeated, against a real endpoint on loopback."""
 
+import asyncio
 import gc
 import threading
 
@@ -247,6 +248,88 @@ def test_the_anthropic_sdk_streams_and_is_repeated():
         client.close()
         assert (2, set()) == (running.oracle().calls, made.ledger.in_flight)
     assert 50 == made.ledger.asked[0].output_tokens
+
+
+def openai_client(url, made):
+    """OpenAI's client of the transport's kind."""
+    if made.kind == "async":
+        http_client = httpx2.AsyncClient(transport=made.transport, timeout=TIMEOUT_S)
+        return openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0, http_client=http_client)
+    http_client = httpx2.Client(transport=made.transport, timeout=TIMEOUT_S)
+    return openai.OpenAI(base_url=url, api_key="none", max_retries=0, http_client=http_client)
+
+
+def anthropic_client(url, made):
+    """Anthropic's client of the transport's kind."""
+    url = url.removesuffix("/v1")
+    if made.kind == "async":
+        http_client = httpx2.AsyncClient(transport=made.transport, timeout=TIMEOUT_S)
+        return anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0, http_client=http_client)
+    http_client = httpx2.Client(transport=made.transport, timeout=TIMEOUT_S)
+    return anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, http_client=http_client)
+
+
+def chat(client, *, stream):
+    """OpenAI's chat completions."""
+    return client.chat.completions.create(model="m", messages=CHAT, stream=stream)
+
+
+def responses(client, *, stream):
+    """OpenAI's responses."""
+    return client.responses.create(model="m", input="x", stream=stream)
+
+
+def messages(client, *, stream):
+    """Anthropic's messages."""
+    return client.messages.create(model="m", max_tokens=50, messages=CHAT, stream=stream)
+
+
+def text_of(answer):
+    """The text of a whole answer or of one event, whatever API it is of."""
+    found = []
+    for one in (answer, getattr(answer, "message", None), getattr(answer, "delta", None)):
+        for choice in getattr(one, "choices", None) or ():
+            said = getattr(choice, "delta", None) or choice.message
+            found.append(said.content or "")
+        found += [part.text for part in getattr(one, "content", None) or () if hasattr(part, "text")]
+        if isinstance(getattr(one, "output_text", None), str):
+            found.append(one.output_text)
+    delta = getattr(answer, "delta", None)
+    if isinstance(delta, str):
+        found.append(delta)
+    elif isinstance(getattr(delta, "text", None), str):
+        found.append(delta.text)
+    return "".join(found)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("make", "call"), [(openai_client, chat), (openai_client, responses), (anthropic_client, messages)]
+)
+def test_every_api_of_the_sdks_is_repeated_and_answered(limited, make, call, stream):
+    """Overloaded first, then the answer, whole or as a stream; every lease comes back."""
+    made = limited()
+
+    async def task(url):
+        async with make(url, made) as client:
+            answer = await call(client, stream=stream)
+            if not stream:
+                return text_of(answer)
+            async with answer as events:
+                return "".join([text_of(event) async for event in events])
+
+    def plainly(url):
+        with make(url, made) as client:
+            answer = call(client, stream=stream)
+            if not stream:
+                return text_of(answer)
+            with answer as events:
+                return "".join([text_of(event) for event in events])
+
+    with endpoint(status(529, per="prompt")) as running:
+        text = asyncio.run(task(running.url)) if made.kind == "async" else plainly(running.url)
+        assert (ANSWER, 2, set()) == (text, running.oracle().calls, made.ledger.in_flight)
+    assert made.ledger.given_back[1][2].is_answered
 
 
 SLOW = Latency(piece_ms=30_000)
