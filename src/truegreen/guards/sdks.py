@@ -15,11 +15,17 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from typing import Literal
 
 import msgspec
 
 STAND_IN = "truegreen-replay"
 """What a key is in replay."""
+STATES = {
+    "": "from its documentation, not run",
+    "modes": "verified in all modes",
+    "first-request": "verified: its first request",
+}
 HTTP_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
 
@@ -51,8 +57,10 @@ class Sdk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The variable."""
     note: str
     """What must be known besides."""
-    verified: bool = False
-    """Whether a test runs it."""
+    run: Literal["", "modes", "first-request"] = ""
+    """What the tests do with it: nothing, every mode, or its first request."""
+    package: str = ""
+    """What has to be installed for its first request."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,8 +102,7 @@ def page() -> str:
     lines = ["| client | variable | state | to know |", "|---|---|---|---|"]
     for row in table().sdk:
         variable = f"`{row.variable}`" if row.variable else "none"
-        state = "verified" if row.verified else "from its documentation, not run"
-        lines.append(f"| {row.name} | {variable} | {state} | {row.note} |")
+        lines.append(f"| {row.name} | {variable} | {STATES[row.run]} | {row.note} |")
     return "\n".join(lines) + "\n"
 
 

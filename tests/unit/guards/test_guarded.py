@@ -305,6 +305,42 @@ def test_a_guard_that_does_not_hold_starts_nothing(start, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+BROKEN = {
+    "namespace": "taken.namespace.enter = lambda *_: None",
+    "preload": "taken.preload.library = lambda *_: Path('/nowhere.so')",
+    "landlock": "taken.preload.compiler = lambda: None\nreal = taken.Plan\n"
+    "taken.Plan = lambda **k: real(**{**k, 'ports': (*k['ports'], k['listener'])})",
+}
+"""What takes the heart out of each outer layer and leaves its name."""
+
+
+@pytest.mark.parametrize("layer", BROKEN)
+def test_an_outer_layer_that_does_not_hold_starts_nothing(layer, tmp_path, refused_here):
+    """The canary reaches the listener outside, so the command never runs."""
+    if refused_here[layer]:
+        pytest.skip(f"this machine does not allow {layer}: {refused_here[layer]}")
+    broken = RUN.replace(
+        "guard, refuses, *command",
+        f"from truegreen.guards import guarded as taken\n{BROKEN[layer]}\nguard, refuses, *command",
+        1,
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", broken, layer, "refuses", "touch", str(tmp_path / "ran")],
+        env={**os.environ, "RUN_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = json.loads(process.stdout.splitlines()[-1])
+    assert "problem" in found, process.stdout + process.stderr
+    assert ("guard-failed", True) == (
+        found["problem"],
+        f"{layer} let a connection to a listener outside pass (connected)" in found["message"],
+    )
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_hypervisor_cannot_be_asked(guard, ended):
     """Virtual sockets belong to no network namespace; a program beside Python finds them closed."""
     if guard == "audit":

@@ -47,10 +47,14 @@ def test_the_documentation_shows_both_tables():
 
 
 def test_what_is_verified_is_run_by_a_test():
-    """The programs of the tests are there for it."""
-    programs = {path.name for path in (ROOT / "tests" / "sdks" / "programs").iterdir()}
+    """The programs of the tests are there for it, and every package has its first request."""
+    folder = ROOT / "tests" / "sdks"
+    programs = {path.name for path in (folder / "programs").iterdir()}
     assert {"openai_sdk.py", "anthropic_sdk.py", "openai_sdk.mjs", "plain_clients.py"} <= programs
-    assert 4 == sum(row.verified for row in table().sdk)
+    assert 4 == sum(row.run == "modes" for row in table().sdk)
+    text = (folder / "test_variables.py").read_text(encoding="utf-8")
+    asked = [row for row in table().sdk if row.run == "first-request"]
+    assert [] == [row.name for row in asked if not row.package or f'"{row.name}":' not in text]
 
 
 def test_an_unknown_provider_is_none():

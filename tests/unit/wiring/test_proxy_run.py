@@ -3,8 +3,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -173,6 +175,24 @@ def test_an_http_proxy_of_the_environment_is_not_asked(run):
         environment={"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"},
     )
     assert (0, True) == (code, '"ok"' in out), told
+
+
+def test_interrupted_at_the_terminal_everything_ends(tmp_path):
+    """130, as the command itself answers; its temporary folder and its children are gone."""
+    script = "trap 'exit 130' INT; sleep 600 & echo $! > child; while :; do sleep 0.05; done"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "truegreen", "proxy", "run", "--mode", "replay", "--guard", "audit", "--", "sh", "-c", script],
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, process_group=0,
+    )  # fmt: skip
+    child = tmp_path / "child"
+    while not (child.exists() and child.read_text(encoding="utf-8").strip()):
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (130, True) == (process.returncode, "1 processes that the command left behind" in told), told
+    assert [] == list(tmp_path.glob("truegreen-run-*"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text(encoding="utf-8")), 0)
 
 
 WORKERS = """
