@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from truegreen.cassettes.cassette import Cassette, StoredAnswer
+from truegreen.cassettes.cassette import Cassette
 from truegreen.cassettes.contracts import FILE, Contract, Contracts, read_contracts
 from truegreen.cassettes.store import REPLACED_LOG
 from truegreen.cassettes.upkeep.decisions import changed_fields, decided
@@ -37,7 +37,7 @@ class Touched(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     """Its file."""
     how: str
-    """``new``, ``removed``, ``answer-changed``, ``recorded-again``, ``request-changed`` or ``unreadable``."""
+    """``new``, ``removed``, ``answer-changed``, ``recorded-again`` or ``unreadable``."""
     template: str
     """Template id, or ``(none)``."""
     version: str | None
@@ -61,6 +61,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """Those that keep it."""
     log_grows: bool
     """Whether the log of replaced answers only grew."""
+    undecoded: int
+    """Answers whose coding is not undone here, so that nothing is known of them."""
     contracts_problem: str
     """Why contracts were not read; empty if they were."""
 
@@ -85,7 +87,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_unknown(self) -> bool:
         """Whether something could not be read."""
-        return bool(self.contracts_problem) or self.count("unreadable") > 0
+        return bool(self.contracts_problem) or self.undecoded > 0 or self.count("unreadable") > 0
 
     def line(self) -> str:
         """The summary in one line."""
@@ -113,6 +115,8 @@ def lines(found: Review) -> Iterator[str]:
         yield f"{one.how:<15} {one.file}  {template}{fields}{broken}{logged}{problem}"
     if not found.log_grows:
         yield f"{REPLACED_LOG} lost or changed lines that base has"
+    if found.undecoded:
+        yield f"{found.undecoded} answers have a coding that is not undone here: nothing is known of them"
     if found.contracts_problem:
         yield f"contracts cannot be read: {found.contracts_problem}"
 
@@ -127,7 +131,7 @@ class _Review:
 
     def __init__(self, base: Mapping[str, bytes | None], head: Mapping[str, bytes | None]) -> None:
         self.base, self.head = base, head
-        self.checked = self.kept = 0
+        self.checked = self.kept = self.undecoded = 0
         self.contracts: Contracts | None = None
         self.contracts_problem = ""
         self.replaced = _replaced(head.get(REPLACED_LOG) or b"")
@@ -149,6 +153,7 @@ class _Review:
             checked=self.checked,
             kept=self.kept,
             log_grows=new_log.startswith(old_log),
+            undecoded=self.undecoded,
             contracts_problem=self.contracts_problem,
         )
 
@@ -162,8 +167,6 @@ class _Review:
         broken = self._broken(new)
         if old is None:
             return _told(name, "new", new, broken=broken)
-        if old.key != new.key:
-            return _told(name, "request-changed", new, broken=broken)
         if [one.wire.sha256 for one in old.responses] == [one.wire.sha256 for one in new.responses]:
             return _told(name, "recorded-again", new, broken=broken)
         problem = "" if self._is_logged(old, new) else UNLOGGED
@@ -176,10 +179,15 @@ class _Review:
 
     def _broken(self, cassette: Cassette) -> tuple[str, ...]:
         contract = self._contract(cassette)
+        if contract is None:
+            return ()
         found: list[str] = []
-        for stored in cassette.responses if contract else ():
-            body = _body(stored)
-            if contract is None or body is None or stored.status not in _OK:
+        for stored in cassette.responses:
+            if stored.status not in _OK:
+                continue
+            body = decoded_body(stored)
+            if body is None:
+                self.undecoded += 1
                 continue
             places = decided(contract, body, content_type(stored)).broken
             self.checked += 1
@@ -195,7 +203,7 @@ class _Review:
         found: dict[str, None] = {}
         for number, stored in enumerate(new.responses):
             was = old.responses[min(number, len(old.responses) - 1)]
-            bodies = _body(was), _body(stored)
+            bodies = decoded_body(was), decoded_body(stored)
             if bodies[0] is None or bodies[1] is None:
                 continue
             one = decided(contract, bodies[0], content_type(was))
@@ -244,13 +252,6 @@ def _lines(lines: Iterable[bytes]) -> Iterable[tuple[str, tuple[str, ...]]]:
             continue
         if isinstance(value, dict) and isinstance(value.get("replaced"), list):
             yield str(value.get("key")), tuple(map(str, value["replaced"]))
-
-
-def _body(stored: StoredAnswer) -> bytes | None:
-    try:
-        return decoded_body(stored)
-    except EvidenceProblem:
-        return None
 
 
 def _counted(count: int, noun: str) -> str:

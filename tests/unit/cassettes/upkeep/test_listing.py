@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings as rows and as sums."""
 
+import json
+
 from factories.cassettes import SECRET, answered, asked, folder, recorder
 from truegreen.cassettes.upkeep.listing import rows, seen, sums
 
@@ -72,3 +74,16 @@ def test_an_empty_folder_has_sums():
     """Nothing of anything, and no dates."""
     found = sums(seen({}), 0)
     assert (0, 0, None, ()) == (found.recordings, found.answers, found.oldest, found.templates)
+
+
+def test_tokens_are_summed_of_what_was_reported(tmp_path):
+    """Prompt and completion where no total is; none where nothing is."""
+    store = recorder(tmp_path)
+    for number, usage in enumerate(
+        ({"input_tokens": 3, "output_tokens": 4}, {"prompt_tokens": 5}, {"cached": 1}, None)
+    ):
+        body = {"model": "m", "content": [], **({} if usage is None else {"usage": usage})}
+        store.keep(asked({"model": "m", "n": number}), answered(body=json.dumps(body).encode()))
+    assert [5, 7, None, None] == sorted(
+        (row.tokens for row in rows(seen(_files(tmp_path)))), key=lambda count: (count is None, count)
+    )

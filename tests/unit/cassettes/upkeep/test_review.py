@@ -3,10 +3,13 @@
 
 import json
 
+import msgspec
 import pytest
 
 from factories.cassettes import CHAT, answered, asked, folder, recorder
 from factories.contracts import SCHEMA, contract_files
+from truegreen.cassettes.cassette import Header
+from truegreen.cassettes.cassette_file import read_cassette, sealed, write_cassette
 from truegreen.cassettes.store import REPLACED_LOG
 from truegreen.cassettes.upkeep.review import lines, review
 
@@ -74,7 +77,14 @@ def test_a_replaced_answer_must_stand_in_the_log(tmp_path):
     head = _files(tmp_path)
     assert not review(base, head).is_wrong
     log = head.pop(REPLACED_LOG)
-    for forged in (None, b"", b"{", log.replace(b"sha256:", b"sha256:0"), b'{"key":1,"replaced":[2]}\n'):
+    for forged in (
+        None,
+        b"",
+        b"{",
+        log.replace(b"sha256:", b"sha256:0"),
+        b'{"key":1,"replaced":[2]}\n',
+        b'{"key":1}\n[]\n',
+    ):
         found = review(base, head | ({REPLACED_LOG: forged} if forged is not None else {}))
         assert (True, "unlogged") == (found.is_wrong, found.touched[0].problem)
         assert any("does not stand in replaced.jsonl" in line for line in lines(found))
@@ -85,6 +95,7 @@ def test_the_log_only_grows(head):
     """Lines of base that are gone or changed are told."""
     found = review({REPLACED_LOG: b"one\ntwo\n"}, {REPLACED_LOG: head})
     assert (False, True) == (found.log_grows, found.is_wrong)
+    assert "replaced.jsonl lost or changed lines that base has" in lines(found)
     assert review({REPLACED_LOG: b"one\n"}, {REPLACED_LOG: b"one\ntwo\n"}).log_grows
 
 
@@ -119,6 +130,7 @@ def test_what_cannot_be_read_is_unknown(tmp_path):
         cut.is_unknown,
     )
     odd = review({}, files | {"contracts.toml": b"x"})
+    assert any("contracts cannot be read" in line for line in lines(odd))
     assert (True, 0) == (odd.is_unknown, odd.checked)
     linked = review({}, {"a.json": None})
     assert linked.is_unknown
@@ -132,7 +144,51 @@ def test_contracts_are_heads(tmp_path):
 
 
 def test_without_contracts_nothing_is_checked(tmp_path):
-    """Which the summary shows."""
+    """Which the summary shows: no schema, and no field of a decision."""
     _record(tmp_path, [_text("bug")])
     files = {name: data for name, data in _files(tmp_path).items() if "contract" not in name}
     assert "schema 0/0" in review({}, files).line()
+    _record(tmp_path, [_text("feature")], now=LATER)
+    head = {name: data for name, data in _files(tmp_path).items() if "contract" not in name}
+    assert review(files, head).line().startswith("1 changed answer, 0 changed decision fields, schema 0/0")
+
+
+def _coded(data, name):
+    """The same recording with a content coding that nobody here undoes."""
+    made = read_cassette(data, name)
+    header = Header(name="content-encoding", value="x-unknown")
+    answers = tuple(
+        msgspec.structs.replace(one, headers=(*one.headers, header), view=None) for one in made.responses
+    )
+    return write_cassette(sealed(msgspec.structs.replace(made, responses=answers)))
+
+
+def test_an_answer_that_is_not_decoded_is_unknown(tmp_path):
+    """Not kept, not broken, not passed over: told, also where it replaces one that was."""
+    _record(tmp_path, [_text("bug")])
+    files = _files(tmp_path)
+    name = next(name for name in files if name.endswith(".json") and "/" not in name)
+    coded = files | {name: _coded(files[name], name)}
+    for base in ({}, files):
+        found = review(base, coded)
+        assert (0, 1, True) == (found.checked, found.undecoded, found.is_unknown)
+        assert any("not undone here" in line for line in lines(found))
+
+
+def test_recorded_errors_are_not_held_against_a_contract(tmp_path):
+    """No contract speaks of one."""
+    recorder(tmp_path, keeps_errors=True).keep(asked(CHAT, headers=LABELS), answered("busy", status=429))
+    assert ("new", 0, False) == (
+        (found := review({}, _files(tmp_path))).touched[0].how, found.checked, found.is_wrong,
+    )  # fmt: skip
+
+
+def test_fields_are_compared_only_where_both_answers_are_decoded(tmp_path):
+    """What is not decoded has no fields; and the answer counts as changed."""
+    _record(tmp_path, [_text("bug")])
+    base = _files(tmp_path)
+    _record(tmp_path, [_text("feature")], now=LATER)
+    head = _files(tmp_path)
+    name = next(name for name in base if name.endswith(".json") and "/" not in name)
+    found = review(base | {name: _coded(base[name], name)}, head)
+    assert (1, 0) == (found.count("answer-changed"), found.changed_fields)
