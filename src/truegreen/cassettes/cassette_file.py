@@ -28,6 +28,7 @@ from truegreen.cassettes.key import KEY_SCHEMA, LIMITS, SHORT, file_name, key_of
 from truegreen.cassettes.plain import pieces, plain, value_of
 from truegreen.cassettes.request import BODY_LIMITS, media_type, text_of, without_content
 from truegreen.cassettes.rules import KeyRules
+from truegreen.cassettes.well_formed import base64_bytes, check_document, check_volatile
 from truegreen.core.canonical import read_json, read_spelled, write_json
 from truegreen.core.digest import Sha256, sha256_of
 from truegreen.core.errors import EvidenceProblem
@@ -202,23 +203,12 @@ def _check_key(cassette: Cassette, name: str) -> None:
             hint=_HINT,
         )
     document = stored_document(cassette)
-    _check_content(document, name)
+    check_document(document, name)
+    check_volatile(rules_of(cassette).volatile, name)
     if cassette.about.redactions:
         return
     if key_of_document(without_content(document), rules_of(cassette)) != cassette.key:
         raise _problem("cassette-wrong-key", name, "its key is not that of the request that it holds")
-
-
-def _check_content(document: dict[str, Any], name: str) -> None:
-    kind, body = document["body_form"].get("kind"), document["body"]
-    opaque = [body] if kind == "bytes" else body if kind == "multipart" else []
-    for one in opaque:
-        if not isinstance(one, dict):
-            raise _problem(
-                "cassette-shape", name, "a body of bytes or parts is an object, something else was found"
-            )
-        if "sha256" in one and sha256_of(base64.b64decode(one.get("base64", ""))) != one["sha256"]:
-            raise _problem("cassette-edited", name, "the request's content is not the one of its digest")
 
 
 def _stored_chunk(chunk: Chunk) -> StoredChunk:
@@ -232,7 +222,7 @@ def _stored_chunk(chunk: Chunk) -> StoredChunk:
 
 def _chunk_data(stored: StoredChunk) -> bytes:
     if stored.base64 is not None:
-        return base64.b64decode("".join(stored.base64))
+        return base64_bytes(stored.base64)
     text = value_of(stored.text)
     return text.encode() if isinstance(text, str) else b""
 

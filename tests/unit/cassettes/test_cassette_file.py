@@ -164,7 +164,8 @@ def test_line_ends_of_another_system_are_no_edit(whole):
         (lambda f: f["request"].update(body_form={"kind": "bytes"}, body=[]), "cassette-shape"),
         (
             lambda f: f["request"].update(
-                body_form={"kind": "bytes"}, body={"sha256": "sha256:" + "0" * 64, "base64": "AA=="}
+                body_form={"kind": "bytes"},
+                body={"sha256": "sha256:" + "0" * 64, "bytes": 1, "base64": "AA=="},
             ),
             "cassette-edited",
         ),
