@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signs of life: for as long as a lease is held, three in its length, and none after."""
 
-import asyncio
 import threading
 
 import pytest
 
 from truegreen.core.errors import ReachProblem
-from truegreen.limiter.keeping import AsyncKeeper, Keeper
+from truegreen.limiter import keeping
+from truegreen.limiter.keeping import Keeper
 
 
 def test_a_held_lease_gets_signs_until_it_is_dropped():
@@ -42,39 +42,16 @@ def test_a_sign_that_fails_is_sent_again():
     keeper.drop("a")
 
 
-def test_nothing_runs_while_no_lease_is_held():
-    """The thread ends with the last lease and begins again with the next."""
+def test_nothing_runs_once_no_lease_was_held_for_a_while(monkeypatch):
+    """The thread ends a while after the last lease and begins again with the next."""
+    monkeypatch.setattr(keeping, "IDLE_S", 0.02)
     keeper = Keeper(lambda *_: None)
     for _ in range(2):
-        keeper.keep("a", 1, 60)
-        (thread,) = [it for it in threading.enumerate() if it.name == "truegreen-leases"]
+        keeper.keep("a", 1, 0.03)
+        thread = keeper._thread
         keeper.drop("a")
         thread.join(10)
         assert not thread.is_alive()
-
-
-def test_tasks_are_kept_alive_by_a_task():
-    """The same, in an event loop; after the last drop no task is left."""
-
-    async def story():
-        signs, enough = [], asyncio.Event()
-
-        async def beat(lease, held):
-            signs.append((lease, held))
-            if len(signs) > 2:
-                enough.set()
-            if len(signs) == 1:
-                raise ReachProblem("limiter-unreachable", "once")
-
-        keeper = AsyncKeeper(beat)
-        keeper.keep("a", 1, 0.03)
-        async with asyncio.timeout(10):
-            await enough.wait()
-        assert [1, None] == [keeper.drop("a"), keeper.drop("a")]
-        await asyncio.sleep(0)
-        return set(signs), len(asyncio.all_tasks())
-
-    assert ({("a", 1)}, 1) == asyncio.run(story())
 
 
 @pytest.mark.parametrize("number", [1, 50])
@@ -99,16 +76,33 @@ def test_after_closing_no_sign_is_sent():
     """Whatever is still held; the connection that signs go by is closed next."""
     keeper = Keeper(lambda *_: None)
     keeper.keep("a", 1, 60)
+    thread = keeper._thread
     keeper.close()
-    assert [] == [it for it in threading.enumerate() if it.name == "truegreen-leases"]
+    assert not thread.is_alive()
 
-    async def story():
-        async def beat(*_):
-            pass
 
-        keeper = AsyncKeeper(beat)
-        keeper.keep("a", 1, 60)
-        await keeper.close()
-        return len(asyncio.all_tasks())
+def test_calls_in_quick_succession_share_a_thread():
+    """A thread for each would cost more than the call's leave."""
+    keeper, threads = Keeper(lambda *_: None), set()
+    for number in range(20):
+        keeper.keep(str(number), 1, 60)
+        threads.add(keeper._thread)
+        keeper.drop(str(number))
+    keeper.close()
+    assert 1 == len(threads)
 
-    assert 1 == asyncio.run(story())
+
+def test_a_shorter_lease_is_not_late_behind_a_longer_one():
+    """Its sign comes in its own time, although the thread sleeps for the other's."""
+    signs, enough = [], threading.Event()
+
+    def beat(lease, _):
+        signs.append(lease)
+        enough.set()
+
+    keeper = Keeper(beat)
+    keeper.keep("long", 1, 3600)
+    keeper.keep("short", 1, 0.03)
+    assert enough.wait(10)
+    keeper.close()
+    assert {"short"} == set(signs)

@@ -46,11 +46,10 @@ local function server_us()
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
+local TIMES = {ASKED, DEADLINE, EXPIRES, SLOT, TOKEN}
 local function nearer(places, by)
   for _, place in ipairs(places) do
-    for _, field in ipairs({ASKED, DEADLINE, EXPIRES, SLOT, TOKEN}) do
-      place[field] = max(place[field] - by, -FAR)
-    end
+    for _, field in ipairs(TIMES) do place[field] = max(place[field] - by, -FAR) end
   end
 end
 
