@@ -85,13 +85,9 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
         """With an example."""
         return 'a version such as 4 or "2026-11"'
 
-    def schema(self) -> dict[str, Any]:
-        """As JSON Schema."""
-        return {"anyOf": [{"type": "integer", "minimum": 0}, _NAME.schema()]}
-
 
 class _Key(msgspec.Struct, frozen=True, kw_only=True):
-    shape: Shape
+    shape: Shape | Version
     default: Any = None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from truegreen.cassettes.contract_check import ContractCheckBody
+from truegreen.cassettes.contract_check import Checked, ContractCheckBody
 from truegreen.core.event import EventFacts
 from truegreen.core.policy import CONTRACT_CHECK, Lane
 from truegreen.core.schema import validate
@@ -93,12 +93,10 @@ def _session(body: ContractCheckBody) -> Iterator[Finding]:
     if session is None:
         return
     listed = {one.file: one.key for one in body.recordings}
-    for hit in session.hits:
-        if hit.file not in listed or listed[hit.file] != hit.key:
-            yield _contradicts(
-                f"what {hit.file} answered", hit.key, listed.get(hit.file, "no such recording")
-            )
-            return
+    wrong = next((hit for hit in session.hits if listed.get(hit.file) != hit.key), None)
+    if wrong is not None:
+        there = listed.get(wrong.file, "no such recording")
+        yield _contradicts(f"what {wrong.file} answered", wrong.key, there)
     played, unused = {hit.file for hit in session.hits}, set(session.unused)
     if both := sorted(played & unused):
         yield _contradicts(f"recording {both[0]}", "played", "unused as well")
@@ -110,12 +108,15 @@ def _session(body: ContractCheckBody) -> Iterator[Finding]:
 
 def _tree(candidate: Candidate, ground: Ground) -> Iterator[Finding]:
     """The recordings are those of the tested tree."""
-    body: ContractCheckBody = candidate.body
     try:
         found = recordings_at(ground, candidate.envelope.subject.tested_tree, candidate.lane.cassettes)
     except Unreachable as err:
         yield Finding(code=err.code, standing="stale", facts=err.facts)
-        return
+    else:
+        yield from _same(candidate.body, found)
+
+
+def _same(body: ContractCheckBody, found: Checked) -> Iterator[Finding]:
     there = {one.file: (one.digest, one.key) for one in found.recordings}
     said = {one.file: (one.digest, one.key) for one in body.recordings}
     differing = sorted(file for file in {*there, *said} if there.get(file) != said.get(file))

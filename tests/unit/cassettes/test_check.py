@@ -2,6 +2,7 @@
 """A folder of recordings checked offline, in the order of triage."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -224,3 +225,11 @@ def test_an_error_that_was_recorded_on_purpose_has_no_contract(folder, tmp_path)
     store.keep(replays.request(), Answered(status=429))
     (name,) = made.names()
     assert [] == codes({**files, name: made.read(name)})
+
+
+def test_a_body_that_cannot_be_decoded_is_unknown(folder, monkeypatch):
+    """Without the library for its coding nobody can say whether it keeps its contract."""
+    files = folder()
+    unknown = SimpleNamespace(codings=lambda headers: ("br",), decoded=lambda body, applied: None)
+    monkeypatch.setattr("truegreen.cassettes.check.coding", unknown)
+    assert [("recording-unreadable", "unknown")] == codes(files)

@@ -178,6 +178,17 @@ def test_a_gate_without_a_reader_holds(actors, tmp_path, monkeypatch):
     assert (Word.HOLD, "recordings-unread") == (made.word, made.code)
 
 
+def test_a_check_without_a_replay_contradicts_nothing(told):
+    """It says of itself that there was none, and that holds."""
+    assert (Word.HOLD, "nothing-replayed", "accepted") == told(body(session=None))
+
+
+def test_only_one_contradiction_of_a_kind_is_told(told):
+    """The first is enough to block."""
+    change = session(complete=False, incomplete_because="-k", unused=[], hits=[])
+    assert (Word.HOLD, "replay-incomplete", "accepted") == told(change)
+
+
 def test_a_replay_has_neither_links_nor_samples(actors):
     """It goes on from nothing, and nothing goes on from it."""
     decoded = replay_record.decode(actors.stage.ledgers[PATH].body)

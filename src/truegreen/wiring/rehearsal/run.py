@@ -21,6 +21,7 @@ from truegreen.gate.intake import Evidence, read_evidence
 from truegreen.wiring.rehearsal import events
 from truegreen.wiring.rehearsal.chains import run_again
 from truegreen.wiring.rehearsal.honest import Actors, honest
+from truegreen.wiring.rehearsal.replay_ways import REPLAY_WAYS
 from truegreen.wiring.rehearsal.stage import Stage
 from truegreen.wiring.rehearsal.ways import WAYS, Way
 
@@ -112,7 +113,7 @@ def rehearse(environment: Mapping[str, str], checkout: Path | None = None) -> It
 
 def ways_under(actors: Actors) -> Iterator[Way]:
     """The rows that the actors' policy leaves something to fool."""
-    return (way for way in WAYS if way.needs(actors.setting))
+    return (way for way in (*WAYS, *REPLAY_WAYS) if way.needs(actors.setting))
 
 
 def _tried(row: str, words: str, asked: tuple[Word, str], made: Decision) -> Tried:

@@ -24,6 +24,7 @@ FIXED = (
     'rule = "fixed"\nsamples = 3\ntree = "head"\nruns = "this"\n'
 )
 POLICIES = {
+    "replayed": '[lanes.a]\ntests = "evals"\nno_secrets = "replay"\n[lanes.b]\nkind = "contract-check"\ntests = "replays"\n',
     "one-sample": 'mode = "observe"\n[lanes.a]\ntests = "a"\nrule = "fixed"\nsamples = 1\nbase = "tip"\n',
     "other-branches": (
         '[check]\nbranches = ["release", "next"]\nworkflow = ".github/workflows/ci.yml"\n'
@@ -115,6 +116,7 @@ def test_a_checkout_is_rehearsed_under_its_own_policy(tmp_path):
 def test_a_row_with_another_answer_is_not_fine(monkeypatch):
     """It names what was asked and what was found."""
     monkeypatch.setattr(run, "WAYS", ())
+    monkeypatch.setattr(run, "REPLAY_WAYS", ())
     monkeypatch.setattr(run, "HONEST", {"broken": ("nothing left its record", without_evidence)})
     [row] = rehearse(ENVIRONMENT)
     asked = "admit all-lanes-hold"
