@@ -11,7 +11,6 @@ ELSEWHERE: dict[str, str] = {
     "conformance/ports.py": "Protocols without code",
     "conformance/ports_five.py": "shapes without code; tests/unit/wiring/test_conformance_recordings.py fills them",
     "conformance/ports_four.py": "Protocols without code",
-    "wiring/environment.py": "every verb that runs as a process",
     "pytest_plugin/fork_worker.py": "tests/unit/pytest_plugin/test_fork_host.py runs it in forks",
     "pytest_plugin/hooks.py": "tests/unit/pytest_plugin/test_case_item.py answers through it",
     "pytest_plugin/mixed_host.py": "tests/unit/pytest_plugin/test_async_host.py and tests/unit/wiring/test_sample.py",

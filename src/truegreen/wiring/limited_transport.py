@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import httpx2
 
@@ -25,10 +24,7 @@ from truegreen.limiter.layers import check_max_retries
 from truegreen.limiter.retry import DEFAULT, RetryLimits
 from truegreen.limiter.transport import LimitedTransport
 from truegreen.wiring.answer_reader import reader_of
-from truegreen.wiring.environment import environment
-
-RUN_NAMES: Final = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
-"""Variables that name the pipeline run whose retries share one budget."""
+from truegreen.wiring.environment import environment, pipeline_run
 
 
 def limited_transport(  # noqa: PLR0913 - what it is made of; all but one have defaults
@@ -67,8 +63,7 @@ def async_limited_transport(  # noqa: PLR0913 - as above
 
 def rulings(log: Path | None, retries: RetryLimits, variables: Mapping[str, str]) -> Rulings:
     """Rulings that keep this log under the run that the variables name. Raises: ReachProblem ``call-log-failed``."""
-    run = next((variables[name] for name in RUN_NAMES if variables.get(name)), "")
-    return Rulings(log=CallLog(log, run=run), limits=retries)
+    return Rulings(log=CallLog(log, run=pipeline_run(variables)), limits=retries)
 
 
 def refuse_sdk_retries(client: object) -> None:

@@ -34,11 +34,9 @@ from truegreen.proxy.modes import Mode, Options
 from truegreen.proxy.session import Tally
 from truegreen.proxy.upstream import Upstream, parse_upstream
 from truegreen.wiring.cassettes import recording, replaying, rules_in
+from truegreen.wiring.environment import pipeline_run
 from truegreen.wiring.open_ledger import OpenLedger
 from truegreen.wiring.replay_account import Ending, ReplayAccount
-
-RUN_NAMES = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
-"""Variables that name the pipeline run whose retries share one budget."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,8 +86,7 @@ class OpenedProxy:
                 name = wish.name or wish.cassettes.as_posix()
                 self.account = ReplayAccount(wish.cassettes, name=name, rules=rules, store=store, clock=clock)
         else:
-            run = next((environment[name] for name in RUN_NAMES if environment.get(name)), "")
-            self._log = CallLog(wish.log, run=run)
+            self._log = CallLog(wish.log, run=pipeline_run(environment))
             door = AsyncDoor(wish.ledger or OpenLedger(), Rulings(log=self._log))
         self._budget = Budget()
         options = replace(wish.options, layer_of=layer_of)

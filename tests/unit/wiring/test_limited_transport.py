@@ -218,7 +218,21 @@ def test_a_client_that_retries_by_itself_is_refused():
 
 
 def test_the_run_is_named_by_the_ci():
-    """GitHub's id before GitLab's; none elsewhere."""
-    assert "1" == rulings(None, DEFAULT, {"GITHUB_RUN_ID": "1", "CI_PIPELINE_ID": "2"}).log.run
-    assert "2" == rulings(None, DEFAULT, {"GITHUB_RUN_ID": "", "CI_PIPELINE_ID": "2"}).log.run
-    assert "" == rulings(None, DEFAULT, {}).log.run
+    """As the environment says."""
+    assert "1.2" == rulings(None, DEFAULT, {"GITHUB_RUN_ID": "1", "GITHUB_RUN_ATTEMPT": "2"}).log.run
+
+
+def test_a_loop_around_the_client_is_named_in_the_numbers(tmp_path):
+    """Three tries of an application at an endpoint that is down: six attempts, of which the loop made two calls too many."""
+    limiter = Limiter(Memory(Limits(in_flight=2)))
+    with endpoint(Fault(kind="status", status=503, first=99, per="endpoint", retry_in_s=0.01)) as running:
+        client = sdk(running.url, limited_transport(limiter, log=tmp_path / "calls.jsonl"))
+        for _ in range(3):
+            with pytest.raises(openai.InternalServerError):
+                asked(client, "the same")
+        client.close()
+        assert 6 == running.oracle().calls
+    limiter.close()
+    numbers = numbers_of({"log": entries_of((tmp_path / "calls.jsonl").read_text())})
+    (layer,) = numbers.layers
+    assert ("loop-around-the-client", 2, 1) == (layer.layer, layer.attempts, layer.calls)
