@@ -7,6 +7,7 @@ with ``-s``, never asserted.
 
 import concurrent.futures
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -119,3 +120,55 @@ def test_with_four_slots_temperature_0_is_no_promise(served):
         f"\n4 slots, temperature 0: {other} of {len(asked)} answers differ from the one given alone\n"
     )
     assert len(asked) == len(together)
+
+
+ASK = """
+import sys, openai
+client = openai.OpenAI(api_key="none", timeout=120, default_headers={"x-truegreen-template": "colour", "x-truegreen-template-version": "1"})
+for colour in sys.argv[1:]:
+    made = client.chat.completions.create(
+        model="gemma", max_tokens=24, temperature=0, seed=1,
+        messages=[{"role": "user", "content": f"Is {colour} a warm colour?"}],
+        response_format={"type": "json_schema", "json_schema": {"name": "warm", "schema": {
+            "type": "object", "required": ["warm"], "additionalProperties": False,
+            "properties": {"warm": {"type": "boolean"}}}}},
+    )
+    print(made.choices[0].message.content)
+"""
+CONTRACT = """schema = "truegreen/contracts/v1"
+[template.colour]
+version = 1
+owner = "live lane"
+model = "gemma"
+schema = "contracts/colour.json"
+decision = ["warm"]
+"""
+
+
+def _truegreen(cwd, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "truegreen", *arguments],
+        cwd=cwd, env={**os.environ, "CI": "", "MODEL_API_KEY": "none"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_it_said_is_played_back_and_compared_with_it(served, tmp_path):
+    """Recorded through the proxy, asked again without drift, and replayed behind the guard: the same answers."""
+    said = served()
+    (tmp_path / "ask.py").write_text(ASK)
+    (tmp_path / "cassettes" / "contracts").mkdir(parents=True)
+    (tmp_path / "cassettes" / "contracts.toml").write_text(CONTRACT)
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "required": ["warm"],
+        "properties": {"warm": {"type": "boolean"}}, "additionalProperties": False,
+    }  # fmt: skip
+    (tmp_path / "cassettes" / "contracts" / "colour.json").write_text(json.dumps(schema))
+    ask = ["--upstream", said["url"], "--", sys.executable, "ask.py", "red", "blue"]
+    code, recorded, err = _truegreen(tmp_path, "proxy", "run", "--mode", "record", *ask)
+    assert 0 == code, err
+    code, drift, err = _truegreen(tmp_path, "drift", "--upstream", said["url"])
+    sys.stdout.write(f"\n{recorded}{drift}")
+    assert 0 == code, drift + err
+    code, replayed, err = _truegreen(tmp_path, "proxy", "run", "--mode", "replay", *ask)
+    assert (0, recorded.splitlines()[:2]) == (code, replayed.splitlines()[:2]), err
