@@ -27,6 +27,8 @@ __all__ = ["End", "is_red", "joined_session", "lines", "write_session"]
 
 MOST_TOLD = 10
 """Lines of one kind that are told; the rest is counted."""
+SIGNALLED = 128
+"""From here on an exit code is a signal's."""
 NOT_WHOLE = "nobody said that the command runs everything (--whole)"
 
 
@@ -63,7 +65,7 @@ def joined_session(
         stops = len(ended.attempts) + ended.lost if place == 0 else 0
         ending = Ending(
             command_exit=ended.code,
-            incomplete_because="" if is_whole else NOT_WHOLE,
+            incomplete_because=_incomplete(ended, is_whole=is_whole),
             guard=guard,
             guard_stops=stops,
             upstream_calls=opened.proxy.tally().upstream_calls,
@@ -71,6 +73,12 @@ def joined_session(
         if (session := opened.session(ending)) is not None:
             parts.append(session)
     return joined(parts) if parts else None
+
+
+def _incomplete(ended: Ended, *, is_whole: bool) -> str:
+    if ended.code > SIGNALLED:
+        return f"the command was ended by signal {ended.code - SIGNALLED}"
+    return "" if is_whole else NOT_WHOLE
 
 
 def lines(end: End) -> list[str]:

@@ -193,6 +193,11 @@ def datagram(host, port):
     _child([os.environ["STATIC_CLIENT"], "udp", host, str(port)])
 
 
+def io_uring(host, port):
+    """A connection without the call."""
+    _child([os.environ["STATIC_CLIENT"], "uring", host, str(port)])
+
+
 WAYS = {
     "openai": openai,
     "openai-async": openai_async,
@@ -216,6 +221,7 @@ WAYS = {
     "node-https": node_https,
     "static": static,
     "datagram": datagram,
+    "io-uring": io_uring,
     "fast-open": fast_open,
     "same-port": ctypes_,
 }

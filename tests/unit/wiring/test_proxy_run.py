@@ -107,6 +107,17 @@ def test_an_account_says_that_nobody_knows_whether_everything_ran(run, tmp_path)
     assert "--whole" in session.incomplete_because
 
 
+def test_a_command_that_was_killed_did_not_run_everything(run, tmp_path):
+    """Whatever the caller says."""
+    code, _, _ = run("replay", "--", "sh", "-c", "kill -KILL $$", options=["--session", "s.json", "--whole"])
+    session = read_session((tmp_path / "s.json").read_bytes())
+    assert (137, False, "the command was ended by signal 9") == (
+        code,
+        session.complete,
+        session.incomplete_because,
+    )
+
+
 def test_a_command_sees_stand_ins_in_replay_and_its_own_keys_otherwise(run):
     """And the mode, and the proxy's address wherever an SDK looks for one."""
     show = ["--", sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
