@@ -82,7 +82,8 @@ class Keeper(Generic[Held]):
         with self._lock:
             now = time.monotonic()
             self._wakes_s = min((turn.due_s for turn in self._held.values()), default=now + IDLE_S)
-            self._lock.wait(max(0.0, self._wakes_s - now))
+            if self._thread is threading.current_thread():  # else it was closed before it came to wait
+                self._lock.wait(max(0.0, self._wakes_s - now))
             if self._thread is not threading.current_thread():
                 return None
             now = time.monotonic()
