@@ -40,40 +40,58 @@ STAND_INS: Final = frozenset(
 MOST_NESTED: Final = 3
 """How often Base64 inside Base64 is decoded."""
 
-_SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+_SHAPES: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     (
         "private-key",
+        ("private key-----",),
         re.compile(
             r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
         ),
     ),
-    ("provider-key", re.compile(r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
-    ("provider-key", re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{35}")),
+    ("provider-key", ("sk-",), re.compile(r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")),
+    ("provider-key", ("aiza",), re.compile(r"(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{35}")),
     (
         "provider-key",
+        ("gsk_", "hf_", "r8_", "xai-", "pplx-", "fw_", "nvapi-", "tgp_v1_"),
         re.compile(r"(?<![A-Za-z0-9])(?:gsk_|hf_|r8_|xai-|pplx-|fw_|nvapi-|tgp_v1_)[A-Za-z0-9_-]{20,}"),
     ),
-    ("provider-key", re.compile(r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}")),
-    ("cloud-key", re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])")),
-    ("cloud-key", re.compile(r"(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}")),
+    (
+        "provider-key",
+        ("k_live_", "k_test_"),
+        re.compile(r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    ),
+    ("cloud-key", ("akia", "asia"), re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])")),
+    ("cloud-key", ("ya29.",), re.compile(r"(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}")),
     (
         "forge-token",
+        ("gho_", "ghp_", "ghu_", "ghs_", "ghr_", "github_pat_"),
         re.compile(r"(?<![A-Za-z0-9])(?:gh[opusr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
     ),
     (
         "forge-token",
+        ("glpat-", "npm_", "pypi-"),
         re.compile(
             r"(?<![A-Za-z0-9])(?:glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,})"
         ),
     ),
-    ("chat-token", re.compile(r"(?<![A-Za-z0-9])xox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("chat-token", ("xox",), re.compile(r"(?<![A-Za-z0-9])xox[abeoprs]-[A-Za-z0-9-]{10,}")),
     (
         "json-web-token",
+        (".eyj",),
         re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     ),
-    ("bearer-token", re.compile(r"(?i)(?<![a-z])bearer[ \t]+(?=[a-z._~+/-]*[0-9])[a-z0-9._~+/-]{16,}=*")),
-    ("url-credentials", re.compile(r"(?<=://)[^\s/@:\"'<>\[\]{}]+:[^\s/@\"'<>]+(?=@[A-Za-z0-9\[])")),
+    (
+        "bearer-token",
+        ("bearer",),
+        re.compile(r"(?i)(?<![a-z])bearer[ \t]+(?=[a-z._~+/-]*[0-9])[a-z0-9._~+/-]{16,}=*"),
+    ),
+    (
+        "url-credentials",
+        ("://",),
+        re.compile(r"(?<=://)[^\s/@:\"'<>\[\]{}]+:[^\s/@\"'<>]+(?=@[A-Za-z0-9\[])"),
+    ),
 )
+"""Kind, what every such secret holds in lower case (looked for first, because that is fast), and its shape."""
 _BASIC: Final = re.compile(r"(?i)(?<![a-z])basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})")
 _PARAMETER: Final = re.compile(r"[?&;](?P<name>[A-Za-z0-9_-]{1,40})=(?P<value>[^&#\s\"'<>\\]{8,})")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
@@ -106,17 +124,18 @@ class Needles:
             for one in _spellings(value)
             if len(one) >= _SHORTEST_NEEDLE
         }
-        ordered = sorted(spellings, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._spellings = sorted(spellings, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, self._spellings)))
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """Every place where one stands."""
-        return self._pattern.finditer(text) if self._pattern else iter(())
+        is_there = any(spelling in text for spelling in self._spellings)  # far faster than the pattern
+        return self._pattern.finditer(text) if is_there else iter(())
 
 
-def spans(text: str, needles: Needles) -> tuple[Span, ...]:
-    """The secrets of a text, in order, none overlapping another."""
-    found = sorted(_found(text, needles, MOST_NESTED))
+def spans(text: str, needles: Needles, *, nested: int = MOST_NESTED) -> tuple[Span, ...]:
+    """The secrets of a text, in order, none overlapping another; Base64 is decoded ``nested`` times."""
+    found = sorted(_found(text, needles, nested))
     merged: list[Span] = []
     for span in found:
         if merged and span.start < merged[-1].end:
@@ -128,25 +147,28 @@ def spans(text: str, needles: Needles) -> tuple[Span, ...]:
 
 
 def _found(text: str, needles: Needles, depth: int) -> Iterator[Span]:
-    for kind, shape in _SHAPES:
-        for found in shape.finditer(text):
-            yield Span(start=found.start(), end=found.end(), kind=kind)
+    lower = text.lower()
+    for kind, marks, shape in _SHAPES:
+        if any(mark in lower for mark in marks):
+            for found in shape.finditer(text):
+                yield Span(start=found.start(), end=found.end(), kind=kind)
     for found in needles.finditer(text):
         yield Span(start=found.start(), end=found.end(), kind="credential-value")
-    yield from _basic(text)
-    yield from _parameters(text, needles)
+    yield from _basic(text, lower)
+    yield from _parameters(text, lower, needles)
     if depth:
         yield from _coded(text, needles, depth)
 
 
-def _basic(text: str) -> Iterator[Span]:
-    for found in _BASIC.finditer(text):
+def _basic(text: str, lower: str) -> Iterator[Span]:
+    for found in _BASIC.finditer(text) if "basic" in lower else ():
         if b":" in _decoded(found[1]):
             yield Span(start=found.start(1), end=found.end(1), kind="basic-credentials")
 
 
-def _parameters(text: str, needles: Needles) -> Iterator[Span]:
-    for found in _PARAMETER.finditer(text):
+def _parameters(text: str, lower: str, needles: Needles) -> Iterator[Span]:
+    is_there = any(f"{name}=" in lower for name in needles.parameters)
+    for found in _PARAMETER.finditer(text) if is_there else ():
         if found["name"].lower() in needles.parameters:
             yield Span(start=found.start("value"), end=found.end("value"), kind="url-parameter")
 

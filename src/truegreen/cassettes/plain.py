@@ -133,11 +133,12 @@ def _is_long(text: str) -> bool:
 
 
 def _cut(line: str) -> Iterator[str]:
-    while len(line) > PIECE:
-        end = line.rfind(" ", 0, PIECE) + 1 or PIECE
-        yield line[:end]
-        line = line[end:]
-    yield line
+    start = 0
+    while len(line) - start > PIECE:
+        end = line.rfind(" ", start, start + PIECE) + 1 or start + PIECE
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 def _number(text: str) -> Any:

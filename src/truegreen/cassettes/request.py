@@ -133,11 +133,11 @@ def read_request(asked: Asked, rules: KeyRules) -> Read:
     Raises: EvidenceProblem ``duplicate-key``, ``request-not-json``, ``request-not-text``,
     ``cassette-body-does-not-match-encoding``.
     """
+    _check_text((asked.method, asked.path, asked.query, *(text for pair in asked.headers for text in pair)))
     query, dropped = _query(asked.query, rules)
     headers, template, credentials, ignored = _headers(asked.headers, rules)
     body = _body(asked)
     path, had_user = _USER_INFO.subn(r"\1", asked.path)
-    _check_text((asked.method, path, *headers, *(value for values in headers.values() for value in values)))
     request = Request(
         method=asked.method,
         host=rules.host,
@@ -371,5 +371,6 @@ def _check_text(texts: Iterable[str]) -> None:
             text.encode()
         except UnicodeEncodeError as err:
             raise EvidenceProblem(
-                "request-not-text", f"{quoted(text)} is no UTF-8, a method, path or header of text is asked"
+                "request-not-text",
+                f"{quoted(text)} is no UTF-8, a request line and headers of text are asked",
             ) from err

@@ -25,7 +25,7 @@ import msgspec
 
 from truegreen.cassettes import answer, coding
 from truegreen.cassettes.cassette import Redaction
-from truegreen.cassettes.leaks import Needles, spans
+from truegreen.cassettes.leaks import MOST_NESTED, Needles, spans
 from truegreen.cassettes.paths import Path, leaves, spelled
 from truegreen.cassettes.places import Place, Places
 from truegreen.cassettes.request import media_type, text_of
@@ -122,12 +122,12 @@ def check_bytes(data: bytes, where: str, needles: Needles) -> None:
     check_text(text_of(data) or data.decode("latin-1"), where, needles)
 
 
-def check_text(text: str, where: str, needles: Needles) -> None:
+def check_text(text: str, where: str, needles: Needles, *, nested: int = MOST_NESTED) -> None:
     """Refuse a text that holds a secret.
 
     Raises: EvidenceProblem ``cannot-be-cleaned``.
     """
-    found = spans(text, needles)
+    found = spans(text, needles, nested=nested)
     if found:
         raise _refused(f"{where} holds a secret ({found[0].kind}) that cannot be removed with confidence")
 
@@ -264,7 +264,7 @@ def check_written(data: bytes, needles: Needles) -> None:
 
     Raises: EvidenceProblem ``cannot-be-cleaned``.
     """
-    check_bytes(data, "the recording", needles)
+    check_text(data.decode(), "the recording", needles, nested=0)  # its Base64 is put together first
     for path, value in leaves(_joined(json.loads(data))):
         if isinstance(value, str):
             check_text(value, f"the recording at {spelled(path)}", needles)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from factories.cassettes import CHAT, REQUESTS, SECRET, answered, asked, folder, player, recorded
+from factories.cassettes import CHAT, REQUESTS, SECRET, answered, asked, folder, player, recorded, recorder
 from truegreen.cassettes.cassette_file import digest_of, read_cassette
 from truegreen.cassettes.verify_key import prove
 from truegreen.core.errors import EvidenceProblem, TruegreenProblem
@@ -187,3 +187,26 @@ def test_any_names_and_texts_are_recorded_and_played(tmp_path_factory, value):
     body = json.dumps({"v": value}).encode()
     recorded(path, (asked(body), answered(body=body)))
     assert body == player(path).play(asked(body)).body
+
+
+HEADER = st.tuples(st.text(max_size=12), st.text(st.characters(), max_size=12))
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    headers=st.lists(HEADER, max_size=3).map(tuple),
+    back=st.lists(HEADER, max_size=3).map(tuple),
+    path=st.text(max_size=12),
+    query=st.text(max_size=12),
+    body=st.binary(max_size=40),
+    chunks=st.lists(st.binary(max_size=20), max_size=3),
+)
+def test_any_exchange_is_kept_and_played_or_refused_by_name(tmp_path_factory, **given_):
+    """Whatever stands in headers, path, query and bodies."""
+    path = tmp_path_factory.mktemp("exchange")
+    one = asked(given_["body"], path=given_["path"], query=given_["query"], headers=given_["headers"])
+    answer = answered(chunks=given_["chunks"], headers=given_["back"])
+    if not refusal(lambda: recorder(path).keep(one, answer)):
+        found = player(path).play(one)
+        assert answer.body == found.body
+        assert [len(piece) for piece in given_["chunks"]] == [len(piece.data) for piece in found.chunks]

@@ -26,7 +26,7 @@ SHAPED = {
     "forge-token": ["ghp_" + "a1" * 18, "github_pat_" + "a1" * 15, "glpat-" + "a1" * 10, "npm_" + "a1" * 18],
     "chat-token": ["xoxb-1234567890-abc"],
     "json-web-token": ["eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl"],
-    "bearer-token": ["Bearer abcdef0123456789"],
+    "bearer-token": ["Bearer abcdef0123456789", "bEaReR abcdef0123456789"],
     "private-key": [
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\nMIIE",

@@ -216,8 +216,19 @@ def test_content_that_is_no_text_is_stored_beside_its_digest():
         assert document(request) == without_content(stored)
 
 
-def test_half_a_character_is_refused():
-    """A key is over UTF-8."""
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": "/\ud800"},
+        {"query": "a=\udcff"},
+        {"query": "\ud800"},
+        {"headers": [("x", "\ud800")]},
+        {"headers": [("user-\ud800", "x")]},
+        {"headers": [("x-truegreen-template", "\ud800")]},
+    ],
+)
+def test_half_a_character_is_refused(given):
+    """A key is over UTF-8; also where it would be dropped or ignored."""
     with pytest.raises(EvidenceProblem) as caught:
-        read(path="/\ud800")
+        read(**given)
     assert "request-not-text" == caught.value.code
