@@ -75,8 +75,9 @@ def test_calls_in_flight_and_rate_stay_within_limits():
 
 
 def test_one_told_wait_pauses_every_job():
-    """The job that was told 0.4 seconds is not the only one that keeps it: nobody is turned away a second time."""
-    limiter = Limiter(Memory(Limits(in_flight=8, wait_ns=WAIT_NS)))
+    """One job was told 0.4 seconds: on a clock that stands, nobody else gets leave before they have passed."""
+    clock = [10**12]
+    limiter = Limiter(Memory(Limits(in_flight=8, wait_ns=WAIT_NS), now_ns=lambda: clock[0]))
     fault = Fault(kind="status", status=429, first=1, per="endpoint", retry_in_s=0.4, retry_as="milliseconds")
     with endpoint(fault) as running:
         client = sdk(running.url, limited_transport(limiter))
@@ -84,11 +85,14 @@ def test_one_told_wait_pauses_every_job():
         told.start()
         while not limiter.backend.state(_key()).not_before_ns:
             threading.Event().wait(0.005)
-        other = limiter.enter(Ask(wait_s=30))
-        assert other.waited_s > 0
-        assert limiter.backend.state(_key()).now_ns >= limiter.backend.state(_key()).not_before_ns
-        limiter.give_back(other, used_tokens=None)
+        assert clock[0] + 400_000_000 == limiter.backend.state(_key()).not_before_ns
+        with pytest.raises(ReachProblem, match="leave-refused"):
+            limiter.enter(Ask(wait_s=0.399))
+        assert 1 == running.oracle().calls
+        clock[0] += 400_000_000
+        limiter.give_back(limiter.enter(Ask(wait_s=0.0)), used_tokens=None)
         told.join()
+        assert 2 == running.oracle().calls
         client.close()
     limiter.close()
 
