@@ -196,15 +196,17 @@ class _Check:
                 self.add("recordings-many", NOTE, FILE, contract=contract, problem=sentence)
 
     def _secrets(self, name: str, data: bytes | None) -> None:
-        """Every file but seals, in bytes and, for JSON, in every text of it; headers by their name as well."""
+        """Every file but seals: JSON in each of its texts and names, put together; anything else in its bytes."""
         if data is None or name.startswith(f"{SEALS}/"):
             return
-        found = [("its bytes", span.kind) for span in spans(data.decode("latin-1"), Needles())]
         try:
             value = read_json(data)
-        except EvidenceProblem:
-            value = None
-        found += list(_in_value(value, "", is_headers=False))
+            is_searched = bool(
+                spans("\n".join(_texts(value)), Needles())
+            )  # all at once: most files have none
+            found = list(_in_value(value, "", is_headers=False, is_searched=is_searched))
+        except EvidenceProblem:  # no JSON, or one that two readers read differently
+            found = [("its bytes", span.kind) for span in spans(data.decode("latin-1"), Needles())]
         for place, kind in found[:1]:
             sentence = (
                 f"{len(found)} of kind {kind} first; record it again, and take the credential out of use"
@@ -212,23 +214,48 @@ class _Check:
             self.add("recording-secret", FAILS, name, place=place, problem=sentence)
 
 
-def _in_value(value: Any, place: str, *, is_headers: bool) -> Iterator[tuple[str, str]]:
-    """Place and kind of every secret in the texts of a JSON value."""
+def _texts(value: Any) -> Iterator[str]:
+    """Every text and name of a JSON value, and the texts that pieces in lists make."""
     if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        if _is_cut(value):
+            yield "".join(value)
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _in_value(value: Any, place: str, *, is_headers: bool, is_searched: bool) -> Iterator[tuple[str, str]]:
+    """Place and kind of every secret in the texts of a JSON value; headers that hold one by their names."""
+    if isinstance(value, str) and is_searched:
         yield from ((place, span.kind) for span in spans(value, Needles()))
     elif isinstance(value, dict):
         for name, inner in value.items():
             here = f"{place}.{name}".removeprefix(".")
+            if is_searched:
+                yield from (("a name", span.kind) for span in spans(name, Needles()))
             if is_headers and _is_credential(name) and inner and not _is_redacted(inner):
                 yield here, "credential-header"
             else:
-                yield from _in_value(inner, here, is_headers="headers" in name.lower())
+                is_there = "headers" in name.lower()
+                yield from _in_value(inner, here, is_headers=is_there, is_searched=is_searched)
     elif isinstance(value, list):
+        if is_searched and _is_cut(value):
+            yield from ((place, span.kind) for span in spans("".join(value), Needles()))
         if is_headers and len(value) > 1 and isinstance(value[0], str) and _is_credential(value[0]):
             yield f"{place}.{value[0]}", "credential-header"
             return
         for number, inner in enumerate(value):
-            yield from _in_value(inner, f"{place}[{number}]", is_headers=is_headers)
+            yield from _in_value(inner, f"{place}[{number}]", is_headers=is_headers, is_searched=is_searched)
+
+
+def _is_cut(value: list[Any]) -> bool:
+    """Whether a list may be the pieces of one text, cut where a line is full."""
+    return all(isinstance(one, str) for one in value)
 
 
 def _is_credential(name: str) -> bool:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of recordings checked offline, in the order of triage."""
 
+import base64
 import json
+import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -161,6 +163,11 @@ def test_what_is_no_recording_is_said(folder, data, code):
         json.dumps({"headers": {"Set-Cookie": "session=abc"}}).encode(),
         json.dumps({"headers": [["set-cookie", "session=abc"]]}).encode(),
         b'{"x": "\\u0073k-proj-0aB1cD2eF3gH4iJ5kL6mN7oP"}',
+        json.dumps({"x": {"$text": [SECRET[:12], SECRET[12:]]}}).encode(),
+        json.dumps(
+            {"base64": textwrap.wrap(base64.b64encode(f"a {SECRET} b".encode()).decode(), 16)}
+        ).encode(),
+        json.dumps({SECRET: 1}).encode(),
         SECRET.encode(),
     ],
 )

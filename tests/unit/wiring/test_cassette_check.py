@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import msgspec
@@ -16,7 +17,7 @@ from truegreen.core.replay_session import Missed, write_session
 from truegreen.gate.decide import RULES
 from truegreen.gate.replay_record import decode
 from truegreen.wiring.cassette_check import CheckRequest, check, folder_files
-from truegreen.wiring.gate import Request, decided
+from truegreen.wiring.gate import Request, decided, replayed
 from truegreen.wiring.rehearsal import replays
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -126,7 +127,17 @@ def test_a_replay_becomes_a_record_that_the_gate_admits(repository, session):
     assert (Word.ADMIT, True) == (decision.word, "replayed, not sampled" in decision.line)
 
 
-def _gate(repository):
+def test_the_decision_on_a_replay_is_made_again_from_its_bundle(repository, session, tmp_path):
+    """Recordings, authors and seals are read from what git answered then; the clone is not asked."""
+    check(asked(repository, sessions=(session(),)), ENVIRONMENT)
+    bundle = tmp_path / "bundle.json"
+    first, record = decided(_gate(repository, bundle), ENVIRONMENT, "1")
+    shutil.rmtree(repository)
+    again, made = replayed(bundle, "1")
+    assert (Word.ADMIT, first.line, record) == (again.word, again.line, made)
+
+
+def _gate(repository, bundle=None):
     return Request(
         evidence=(repository / "artifacts",),
         repository=repository,
@@ -135,7 +146,7 @@ def _gate(repository):
         policy_from="base",
         only_lane=None,
         base=None,
-        bundle=None,
+        bundle=bundle,
         decision=None,
     )
 
