@@ -13,11 +13,9 @@ import httpx2
 
 from truegreen.core.ports import RecordingPort
 from truegreen.core.recording import Asked, Chunk, Miss
-from truegreen.proxy.modes import Mode, Options, check_recordings
-from truegreen.proxy.session import Session, Tally
-from truegreen.proxy.transport import check_inner
-from truegreen.proxy.unwired import Given, Passing, is_foreign, played, refuse_foreign
-from truegreen.proxy.upstream import parse_upstream
+from truegreen.proxy.modes import Mode, Options
+from truegreen.proxy.session import Tally
+from truegreen.proxy.unwired import Given, Inside, Passing
 
 
 class AsyncModelTransport(httpx2.AsyncBaseTransport):
@@ -33,27 +31,22 @@ class AsyncModelTransport(httpx2.AsyncBaseTransport):
         options: Options | None = None,
     ) -> None:
         """As ``ModelTransport``."""
-        check_recordings(mode, recordings)
-        check_inner(mode, inner)
-        self._mode = mode
-        self._upstream = parse_upstream(upstream, needs_tls=False)
-        self._session = Session(mode, recordings)
-        self._options = options or Options()
-        self._inner = None if mode is Mode.REPLAY else inner or httpx2.AsyncHTTPTransport()
+        self._inside = Inside(
+            mode, upstream, recordings=recordings, has_sender=inner is not None, options=options
+        )
+        self._inner = _NoSender() if mode is Mode.REPLAY else inner or httpx2.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """As ``ModelTransport.handle_request``."""
-        self._session.add("requests")
-        if is_foreign(request, self._upstream):
-            return await _given(refuse_foreign(request, self._upstream, self._session))
+        if (refused := self._inside.refused(request)) is not None:
+            return await _given(refused)
         await request.aread()
-        if self._inner is None:
-            return await _given(played(request, self._session, self._options.pace))
-        self._session.add("upstream_calls")
-        if self._mode is Mode.LIVE:
-            return await self._inner.handle_async_request(request)
-        passing = Passing(request, session=self._session, options=self._options)
+        if (given := self._inside.replayed(request)) is not None:
+            return await _given(given)
+        passing = self._inside.passing(request)
         response = await self._inner.handle_async_request(request)
+        if passing is None:
+            return response
         passing.head(response)
         return httpx2.Response(
             response.status_code,
@@ -64,16 +57,22 @@ class AsyncModelTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the transport inside."""
-        if self._inner is not None:
-            await self._inner.aclose()
+        await self._inner.aclose()
 
     def missed(self) -> tuple[tuple[Asked, Miss], ...]:
-        """Every request that no recording answered, with its miss, in order."""
-        return self._session.missed()
+        """The first requests that no recording answered, each with its miss, in order."""
+        return self._inside.session.missed()
 
     def tally(self) -> Tally:
         """What happened so far."""
-        return self._session.tally()
+        return self._inside.session.tally()
+
+
+class _NoSender(httpx2.AsyncBaseTransport):
+    """Stands where a replay would have something to send with."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        raise AssertionError(f"a replay was to send a request to {request.url.host}")
 
 
 class _Recorded(httpx2.AsyncByteStream):

@@ -192,6 +192,8 @@ class ModelProxy:
     async def _last_words(self) -> None:
         if self._lasting:
             await asyncio.wait(set(self._lasting), timeout=LAST_WORDS_S)
+        if self._shared.options.at_end is not None:
+            await self._shared.options.at_end()
 
 
 def _upstream(upstream: str | Upstream, mode: Mode) -> Upstream:

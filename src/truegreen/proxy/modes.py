@@ -10,7 +10,7 @@ What it decides: the modes, how recorded chunks are played, limits. What it leav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -74,6 +74,8 @@ class Options:
     """Who calls, for people who look at the limiter."""
     layer_of: Callable[[Mapping[str, str]], str] = sdk_retry
     """Names the other retry layer that a request's headers (by lower-case name) show; empty for none."""
+    at_end: Callable[[], Awaitable[None]] | None = None
+    """Awaited in the proxy's own loop once nothing is under way any more."""
     forwards_sample: bool = False
     """Whether ``x-truegreen-sample`` goes to the upstream, which only a test endpoint understands."""
 

@@ -6,7 +6,7 @@ What it decides: sending and waiting. What it leaves: everything that it shares 
 
 Use: ``openai.OpenAI(http_client=httpx2.Client(transport=ModelTransport(…)))``.
 
-- ``replay`` has no transport inside: there is nothing that could send.
+- ``replay`` has no transport inside that could send.
 - The first piece waits for nothing in ``live`` and ``record``.
 """
 
@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator
 
 import httpx2
 
-from truegreen.core.errors import UsageProblem
 from truegreen.core.ports import RecordingPort
 from truegreen.core.recording import Asked, Chunk, Miss
-from truegreen.proxy.modes import Mode, Options, check_recordings
-from truegreen.proxy.session import Session, Tally
-from truegreen.proxy.unwired import Given, Passing, is_foreign, played, refuse_foreign
-from truegreen.proxy.upstream import parse_upstream
+from truegreen.proxy.modes import Mode, Options
+from truegreen.proxy.session import Tally
+from truegreen.proxy.unwired import Given, Inside, Passing
 
 
 class ModelTransport(httpx2.BaseTransport):
@@ -42,27 +40,22 @@ class ModelTransport(httpx2.BaseTransport):
 
         Raises: UsageProblem ``bad-upstream``, ``recordings-needed``, ``recordings-not-used``, ``inner-not-used``.
         """
-        check_recordings(mode, recordings)
-        check_inner(mode, inner)
-        self._mode = mode
-        self._upstream = parse_upstream(upstream, needs_tls=False)
-        self._session = Session(mode, recordings)
-        self._options = options or Options()
-        self._inner = None if mode is Mode.REPLAY else inner or httpx2.HTTPTransport()
+        self._inside = Inside(
+            mode, upstream, recordings=recordings, has_sender=inner is not None, options=options
+        )
+        self._inner = _NoSender() if mode is Mode.REPLAY else inner or httpx2.HTTPTransport()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, recorded or live. Raises: httpx2.TransportError as the transport inside does."""
-        self._session.add("requests")
-        if is_foreign(request, self._upstream):
-            return _given(refuse_foreign(request, self._upstream, self._session))
+        if (refused := self._inside.refused(request)) is not None:
+            return _given(refused)
         request.read()
-        if self._inner is None:
-            return _given(played(request, self._session, self._options.pace))
-        self._session.add("upstream_calls")
-        if self._mode is Mode.LIVE:
-            return self._inner.handle_request(request)
-        passing = Passing(request, session=self._session, options=self._options)
+        if (given := self._inside.replayed(request)) is not None:
+            return _given(given)
+        passing = self._inside.passing(request)
         response = self._inner.handle_request(request)
+        if passing is None:
+            return response
         passing.head(response)
         return httpx2.Response(
             response.status_code,
@@ -73,22 +66,22 @@ class ModelTransport(httpx2.BaseTransport):
 
     def close(self) -> None:
         """Close the transport inside."""
-        if self._inner is not None:
-            self._inner.close()
+        self._inner.close()
 
     def missed(self) -> tuple[tuple[Asked, Miss], ...]:
-        """Every request that no recording answered, with its miss, in order."""
-        return self._session.missed()
+        """The first requests that no recording answered, each with its miss, in order."""
+        return self._inside.session.missed()
 
     def tally(self) -> Tally:
         """What happened so far."""
-        return self._session.tally()
+        return self._inside.session.tally()
 
 
-def check_inner(mode: Mode, inner: object) -> None:
-    """Refuse a sender where nothing is sent. Raises: UsageProblem ``inner-not-used``."""
-    if mode is Mode.REPLAY and inner is not None:
-        raise UsageProblem("inner-not-used", "mode replay sends nothing, but a transport inside is given")
+class _NoSender(httpx2.BaseTransport):
+    """Stands where a replay would have something to send with."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        raise AssertionError(f"a replay was to send a request to {request.url.host}")
 
 
 class _Recorded(httpx2.SyncByteStream):

@@ -20,16 +20,17 @@ from typing import Final
 import httpx2
 
 from truegreen.core.errors import TruegreenProblem, UsageProblem
+from truegreen.core.ports import RecordingPort
 from truegreen.core.recording import Answered, Asked, Chunk, Miss
 from truegreen.proxy import refusal
 from truegreen.proxy.body import BodyReader
-from truegreen.proxy.modes import Options, Pace
+from truegreen.proxy.modes import Mode, Options, Pace, check_recordings
 from truegreen.proxy.refusal import Own
 from truegreen.proxy.replay import has_true_length, paced, sendable_headers
 from truegreen.proxy.request import ANSWER_PATHS, HOP_BY_HOP
 from truegreen.proxy.session import Session
 from truegreen.proxy.taken import Came, Taken, lacks_end, reason_against
-from truegreen.proxy.upstream import DEFAULT_PORTS, Upstream
+from truegreen.proxy.upstream import DEFAULT_PORTS, Upstream, parse_upstream
 from truegreen.proxy.whole import OF_THE_CONNECTION
 
 NOT_ASKED: Final = {name.decode() for name in HOP_BY_HOP | OF_THE_CONNECTION} | {"host"}
@@ -45,12 +46,52 @@ class Given:
         self.head_after_s = 0.0
 
 
-def is_foreign(request: httpx2.Request, upstream: Upstream) -> bool:
-    """Whether a request is for another endpoint than this one."""
-    url = request.url
-    port = url.port or DEFAULT_PORTS.get(url.scheme)
-    host = url.host.strip("[]")
-    return (url.scheme, host.lower(), port) != (upstream.scheme, upstream.host.lower(), upstream.port)
+class Inside:
+    """One endpoint in one mode, for a transport of either kind."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        upstream: str,
+        *,
+        recordings: RecordingPort | None,
+        has_sender: bool,
+        options: Options | None,
+    ) -> None:
+        """``has_sender``: whether the caller gave a transport to send with.
+
+        Raises: UsageProblem ``bad-upstream``, ``recordings-needed``, ``recordings-not-used``, ``inner-not-used``.
+        """
+        check_recordings(mode, recordings)
+        if mode is Mode.REPLAY and has_sender:
+            raise UsageProblem("inner-not-used", "mode replay sends nothing, but a transport inside is given")
+        self.mode: Final = mode
+        self.session: Final = Session(mode, recordings)
+        self._upstream = parse_upstream(upstream, needs_tls=False)
+        self._options = options or Options()
+
+    def refused(self, request: httpx2.Request) -> Given | None:
+        """The answer to a request for another endpoint, which turns the session red; None for one of this."""
+        self.session.add("requests")
+        return refuse_foreign(request, self._upstream, self.session) if self._is_foreign(request) else None
+
+    def replayed(self, request: httpx2.Request) -> Given | None:
+        """What a replay answers to a request whose body was read; None in a mode that sends."""
+        if self.mode is Mode.REPLAY:
+            return played(request, self.session, self._options.pace)
+        self.session.add("upstream_calls")
+        return None
+
+    def passing(self, request: httpx2.Request) -> Passing | None:
+        """What reads the answer beside, in ``record``."""
+        if self.mode is not Mode.RECORD:
+            return None
+        return Passing(request, session=self.session, options=self._options)
+
+    def _is_foreign(self, request: httpx2.Request) -> bool:
+        url, own = request.url, self._upstream
+        port = url.port or DEFAULT_PORTS.get(url.scheme)
+        return (url.scheme, url.host.strip("[]").lower(), port) != (own.scheme, own.host.lower(), own.port)
 
 
 def refuse_foreign(request: httpx2.Request, upstream: Upstream, session: Session) -> Given:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The proxy as a whole over real sockets: one mode, from start to end."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -15,6 +16,7 @@ from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.exchange import End
 from truegreen.proxy.model_proxy import ModelProxy
 from truegreen.proxy.modes import Mode, Options
+from truegreen.proxy.visit import Visit
 
 DEAD = "http://127.0.0.1:9/v1"
 
@@ -244,3 +246,80 @@ def test_a_port_that_is_taken_is_one_clear_error(echo):
     with pytest.raises(ReachProblem) as caught:
         ModelProxy(Mode.LIVE, echo.url, options=Options(port=echo.port)).start()
     assert "proxy-failed" == caught.value.code
+
+
+def test_a_proxy_starts_once(echo, serve):
+    """Its counts begin at one start."""
+    proxy = serve(Mode.LIVE, echo.url)
+    with pytest.raises(UsageProblem) as caught:
+        proxy.start()
+    assert "proxy-started" == caught.value.code
+
+
+def test_a_sample_has_an_address_of_its_own(upstream, serve, client):
+    """Its token is seen in the exchange, and the upstream gets its number only where that was asked for."""
+    source = upstream(lambda call: call.send(answer()) or True)
+    options = Options(forwards_sample=True)
+    proxy = serve(Mode.LIVE, source.url, options=options)
+    assert f"http://127.0.0.1:{proxy.port}/s/4-2" == proxy.base_url("4-2")
+    _ask(client, proxy, request("/s/4-2/chat/completions"))
+    assert ("POST /v1/chat/completions HTTP/1.1", "2") == (
+        source.calls[0].line,
+        source.calls[0].header("x-truegreen-sample"),
+    )
+    proxy.close()
+    assert ["4-2"] == [one.token for one in proxy.exchanges()]
+    with pytest.raises(UsageProblem) as caught:
+        proxy.base_url("a/b")
+    assert "bad-token" == caught.value.code
+
+
+def test_an_error_inside_is_raised_at_the_end(echo, client):
+    """A recorder that breaks in a way that nobody planned is no green run."""
+
+    class Broken(MemoryRecordings):
+        def keep(self, asked, answered):
+            raise ZeroDivisionError("of the test")
+
+    proxy = ModelProxy(Mode.RECORD, echo.url, recordings=Broken()).start()
+    assert answer() == _ask(client, proxy)
+    with pytest.raises(ReachProblem, match="ZeroDivisionError") as caught:
+        proxy.close()
+    assert "proxy-failed" == caught.value.code
+
+
+def test_the_end_is_awaited_in_the_proxys_own_loop(echo):
+    """Whatever was made in it can be closed in it."""
+    ended = []
+
+    async def at_end():
+        ended.append(asyncio.get_running_loop())
+
+    with ModelProxy(Mode.LIVE, echo.url, options=Options(at_end=at_end)) as proxy:
+        assert (Mode.LIVE, f"127.0.0.1:{echo.port}") == (proxy.mode, proxy.host)
+    assert [proxy._listener.loop] == ended
+
+
+def test_a_proxy_that_answers_for_another_mode_does_not_start(echo, monkeypatch):
+    """The canary asks before anybody else does."""
+    monkeypatch.setattr(Visit, "_say_health", _says_live)
+    with pytest.raises(ReachProblem, match="'replay'") as caught:
+        ModelProxy(Mode.REPLAY, echo.url, recordings=MemoryRecordings()).start()
+    assert "canary-not-held" == caught.value.code
+
+
+async def _says_live(self, _whole):
+    await self._send(b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"mode": "live"}')
+    return True
+
+
+def test_a_proxy_that_does_not_answer_does_not_start(echo, monkeypatch):
+    """A close instead of an answer is not a mode."""
+
+    async def hangs_up(self, _whole):
+        return False
+
+    monkeypatch.setattr(Visit, "_say_health", hangs_up)
+    with pytest.raises(ReachProblem) as caught:
+        ModelProxy(Mode.LIVE, echo.url).start()
+    assert "canary-not-held" == caught.value.code

@@ -127,6 +127,14 @@ def test_batches_are_the_head_and_the_pieces(size):
     assert (1 if size == 1 else 3) == len(batches)
 
 
+def test_a_body_of_known_length_ends_with_its_last_batch():
+    """Nothing is written after it, and an empty piece is no piece."""
+    body = b"a" * 70_000
+    answered = _answered(b"", body, headers=(("Content-Length", "70000"),))
+    played = Played(answered, head=_head(), pace=Pace.AT_ONCE)
+    assert [played.head + body] == list(played.batches())
+
+
 @given(st.binary(), st.booleans())
 def test_cut_pieces_join_to_the_body(body, is_opaque):
     """No byte is lost, none is added, none is empty, and the same body is cut the same way."""
