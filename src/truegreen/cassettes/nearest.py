@@ -14,14 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
+from truegreen.cassettes.leaks import Needles, spans
 from truegreen.cassettes.paths import Path, leaves, spelled
 from truegreen.cassettes.plain import plain
 from truegreen.core.canonical import write_json
+from truegreen.core.quoted import plainly
 
+SHOWN, SHOWN_BEFORE = 60, 12
+"""Characters of a value that a miss shows, and how many of them stand before the place where two values part."""
 REDACTED = re.compile(r"\[redacted: [a-z-]+\]")
 
 
@@ -69,6 +74,26 @@ def first_difference(
             below = (one for one in theirs if one[: len(path)] == path) if value in ({}, []) else ()
             return spelled(next(iter(below), path))
     return next((spelled(path) for path in theirs if path not in ours), None)
+
+
+def told_apart(asked: dict[str, Any], stored: dict[str, Any], place: str) -> tuple[str, str]:
+    """What stands at a spelled path in both documents, as people are told: JSON, from shortly before the two part.
+
+    ``nothing`` where a document has no value there; a value that holds a secret is not shown.
+    """
+    ours, theirs = (_json_at(document, place) for document in (asked, stored))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
+    start = same - SHOWN_BEFORE if same > 2 * SHOWN_BEFORE else 0
+    first, second = (f"{'…' if start else ''}{plainly(text[start:], SHOWN)}" for text in (ours, theirs))
+    return first, second
+
+
+def _json_at(document: dict[str, Any], place: str) -> str:
+    value = next((value for path, value in leaves(document) if spelled(path) == place), None)
+    if value is None and place not in {spelled(path) for path, _ in leaves(document)}:
+        return "nothing"
+    text = _text(value).decode()
+    return "a text that holds a secret" if spans(text, Needles()) else text
 
 
 def _same(path: Path, asked: Any, stored: Any, redacted: frozenset[str]) -> bool:

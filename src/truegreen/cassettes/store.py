@@ -48,7 +48,7 @@ from truegreen.cassettes.cassette_file import (
 from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.key import KEY_SCHEMA, file_name, key_of_document
 from truegreen.cassettes.leaks import Needles
-from truegreen.cassettes.nearest import Outline, first_difference, nearest_of, outline_of
+from truegreen.cassettes.nearest import Outline, first_difference, nearest_of, outline_of, told_apart
 from truegreen.cassettes.places import Place
 from truegreen.cassettes.plain import plain
 from truegreen.cassettes.request import (
@@ -229,10 +229,10 @@ class Store:
     def _missing(self, key: str, request: Request, content: dict[str, Any]) -> Miss:
         outlines = self._index()
         nearest = nearest_of(keyed(content, self._rules), outlines.values())
-        differs = self._differs(nearest.name, content) if nearest else None
+        differs, values = self._differs(nearest.name, content) if nearest else (None, "")
         told = [f"no recording answers {_called(request)}"]
         if nearest:
-            told.append(f"the nearest, {nearest.name}, differs first at {differs}")
+            told.append(f"the nearest, {nearest.name}, differs first at {differs}{values}")
         if self._unread:
             told.append(f"{self._unread} of the folder's files cannot be read")
         return Miss(
@@ -264,12 +264,19 @@ class Store:
     def _outline(self, name: str, cassette: Cassette) -> Outline:
         return outline_of(name, keyed(without_content(stored_document(cassette)), self._rules))
 
-    def _differs(self, name: str, content: dict[str, Any]) -> str | None:
+    def _differs(self, name: str, content: dict[str, Any]) -> tuple[str | None, str]:
+        """The first path at which a recording differs, and what stands there in both."""
         try:
             found = self._read(name)
         except (EvidenceProblem, ReachProblem):
-            return None
-        return _difference(content, found[1], self._rules) if found else None
+            return None, ""
+        place = _difference(content, found[1], self._rules) if found else None
+        if found is None or place is None:
+            return None, ""
+        stored = without_content(stored_document(found[1]))
+        ours, theirs = told_apart(keyed(content, self._rules), keyed(stored, self._rules), place)
+        upstream = " (the upstream decides it)" if place == "host" else ""
+        return place, f": asked {ours}, recorded {theirs}{upstream}"
 
     def _made(self, read: Read, answered: Answered, needles: Needles, now: str) -> Cassette:
         content = document(read.request)

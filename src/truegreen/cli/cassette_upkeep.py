@@ -12,7 +12,9 @@ from truegreen.cli.problems import in_one_line
 from truegreen.core.errors import not_in_this_version
 from truegreen.core.outcome import Exit
 
-FOLDER = click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
+FOLDER = click.argument(
+    "folder", type=click.Path(path_type=Path), metavar="[FOLDER]", default=Path("cassettes")
+)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output."
 )
@@ -35,7 +37,7 @@ def _say(lines: Iterable[str], form: str = "text") -> None:
 @FOLDER
 @FORMAT
 def list_(folder: Path, form: str) -> Exit:
-    """List the recordings in FOLDER: template, model, answers, tokens, date."""
+    """List the recordings in FOLDER ("cassettes" if left out): template, model, answers, tokens, date."""
     from truegreen.wiring.cassette_upkeep import listed  # noqa: PLC0415 - not needed for other verbs
 
     _say(listed(folder, form), form)
@@ -76,7 +78,7 @@ def diff(old: Path, new: Path, form: str) -> Exit:
 )
 @FORMAT
 def stats(folder: Path, log: Path | None, form: str) -> Exit:
-    """Count the recordings in FOLDER, and the misses of each week if runs were logged."""
+    """Count the recordings in FOLDER ("cassettes" if left out), and the misses of each week if runs were logged."""
     from truegreen.wiring.cassette_upkeep import counted  # noqa: PLC0415 - not needed for other verbs
 
     _say(counted(folder, log, form), form)
@@ -105,7 +107,7 @@ def log_(sessions: tuple[Path, ...], log: Path | None) -> Exit:
 
 
 @click.command("prune")
-@FOLDER
+@click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
 @SESSIONS
 @click.option(
     "--parts",
@@ -183,7 +185,7 @@ def import_(
 def migrate(folder: Path, *, is_check: bool) -> Exit:
     """Say which recordings in FOLDER this version would key or write otherwise.
 
-    Exit 0 if none, 1 if some, 3 if one cannot be read. There is one version so far: only --check does something.
+    FOLDER is "cassettes" if left out. Exit 0 if none, 1 if some, 3 if one cannot be read. There is one version so far: only --check does something.
     """
     from truegreen.wiring.cassette_upkeep import migration  # noqa: PLC0415 - not needed for other verbs
 

@@ -76,7 +76,8 @@ def test_a_changed_prompt_is_a_miss_that_names_the_place(tmp_path):
         miss.differs_at,
     )
     assert "template plan version 4" in miss.message
-    assert f"the nearest, {name}, differs first at body.messages[0].content" in miss.message
+    place = f"the nearest, {name}, differs first at body.messages[0].content"
+    assert f'{place}: asked "Delete prod?", recorded "What is 2+2?"' in miss.message
 
 
 @pytest.mark.parametrize("text", ["delete this whole database", "h", "hi there", "Hi"])
