@@ -27,7 +27,7 @@ BLOCKS = [
 SHOWN_ONLY: dict[str, int] = {
     "README.md": 2,
     "CONTRIBUTING.md": 1,
-    "docs/how-to-replay.md": 3,
+    "docs/how-to-replay.md": 2,
     "docs/how-to-sample.md": 1,
     "docs/subject.md": 1,
     "docs/threat-model.md": 1,

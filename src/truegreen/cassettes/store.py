@@ -232,7 +232,10 @@ class Store:
         differs, values = self._differs(nearest.name, content) if nearest else (None, "")
         told = [f"no recording answers {_called(request)}"]
         if nearest:
-            told.append(f"the nearest, {nearest.name}, differs first at {differs}{values}")
+            place = (
+                f", differs first at {differs}{values}" if differs else " is there, and cannot be compared"
+            )
+            told.append(f"the nearest, {nearest.name}{place}")
         if self._unread:
             told.append(f"{self._unread} of the folder's files cannot be read")
         return Miss(

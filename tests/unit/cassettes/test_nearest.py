@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nearest recording, and where it differs."""
 
-from truegreen.cassettes.nearest import first_difference, nearest_of, outline_of
+from truegreen.cassettes.nearest import first_difference, nearest_of, outline_of, told_apart
 from truegreen.core.canonical import Spelled
 
 
@@ -42,3 +42,16 @@ def test_a_redacted_stretch_stands_for_anything_at_its_path_only():
     assert "body.a" == first_difference(doc({**same, "a": "Key sk end"}), stored, paths)
     assert "body.a" == first_difference(doc({**same, "a": 1}), stored, paths)
     assert "body.b" == first_difference(doc({**same, "b": "other"}), stored, paths)
+
+
+def test_what_parts_two_requests_is_shown_from_shortly_before_the_place():
+    """Short values whole, long ones from where they part, nothing where there is none, and never a secret."""
+    long = "The same beginning of a long prompt, "
+    key = "sk-" + "made0up1" * 4
+    asked = doc({"a": 0, "b": long + "then this", "c": 1, "d": key, "e": None})
+    stored = doc({"a": False, "b": long + "then that", "d": "x"})
+    assert ("0", "false") == told_apart(asked, stored, "body.a")
+    assert ('…mpt, then this"', '…mpt, then that"') == told_apart(asked, stored, "body.b")
+    assert ("1", "nothing") == told_apart(asked, stored, "body.c")
+    assert ("a text that holds a secret", '"x"') == told_apart(asked, stored, "body.d")
+    assert ("null", "nothing") == told_apart(asked, stored, "body.e")
