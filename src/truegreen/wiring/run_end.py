@@ -85,6 +85,8 @@ def lines(end: End) -> list[str]:
     """The end in lines, the first of which holds every count."""
     is_replay = end.mode is Mode.REPLAY
     told = [f"truegreen proxy: {end.mode.value}, guard {end.guard}: {', '.join(_counts(end))}"]
+    if end.session is not None and end.session.before is None:
+        told.append(f"there are no recordings in {end.session.cassettes}: every request is a miss")
     misses = [f"miss: {miss.message} [{miss.code}]" for tally in end.tallies for miss in tally.misses]
     told += _cut(misses)
     word = "refused" if is_replay else "not recorded"

@@ -17,7 +17,7 @@ ACCOUNT = ReplaySession(
     schema=SCHEMA, cassettes="cassettes", guard="namespace",
     started_at="2026-11-29T17:00:00Z", ended_at="2026-11-29T17:00:00Z",
     command_exit=0, complete=False, incomplete_because="x", hits=(), misses=(), unused=("a.json",),
-    upstream_calls=0, guard_stops=0, before=None, after=None,
+    upstream_calls=0, guard_stops=0, before="h1:x", after="h1:x",
 )  # fmt: skip
 
 
@@ -93,3 +93,12 @@ def test_a_thousand_misses_are_not_a_thousand_lines():
     """The rest is counted."""
     told = lines(end(misses=(MISS,) * 1000))
     assert (12, "  and 990 more") == (len(told), told[-1])
+
+
+def test_an_empty_folder_is_told():
+    """A name that is spelt wrongly looks like nothing to miss."""
+    import msgspec
+
+    empty = msgspec.structs.replace(ACCOUNT, before=None, unused=())
+    told = lines(msgspec.structs.replace(end(), session=empty))
+    assert "  there are no recordings in cassettes: every request is a miss" == told[1]
