@@ -15,7 +15,7 @@ from truegreen.core.errors import EvidenceProblem, TruegreenProblem
 from truegreen.core.recording import Answered, Miss
 
 QUIET = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 STRANGE = st.sampled_from(
     [

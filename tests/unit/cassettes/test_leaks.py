@@ -68,7 +68,9 @@ def test_user_information_in_a_url_is_found():
 def test_a_parameter_of_a_url_is_found_by_its_name():
     """In any letter case, its value alone."""
     needles = Needles(parameters=("api_key",))
-    assert [("url-parameter", "abcdefgh")] == found("https://x.example/?a=1&API_KEY=abcdefgh#x", needles)
+    assert [("url-parameter", "abcdefgh")] == found(
+        "https://x.example/?model=long-enough&API_KEY=abcdefgh#x", needles
+    )
 
 
 SPELLINGS = {
@@ -120,6 +122,8 @@ def test_short_values_and_stand_ins_are_not_searched_for():
         "AKIAshort eyJ.eyJ.x -----BEGIN CERTIFICATE-----",
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
         "https://x.example/a?model=abcdefghijk",
+        "Basic Understanding of things",
+        base64.b64encode(b"x marks nothing that was compressed").decode(),
     ],
 )
 def test_ordinary_text_holds_no_secret(text):
