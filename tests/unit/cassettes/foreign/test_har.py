@@ -104,3 +104,17 @@ def test_a_date_without_zone_is_none(date):
     entry = _entry({"text": "ok"}) | {"startedDateTime": date}
     (found,) = entries(json.dumps({"log": {"entries": [entry]}}).encode(), "r.har")
     assert (Taken, None) == (type(found), found.recorded_at)
+
+
+@pytest.mark.parametrize("entry", [3, None, {}, {"request": 3, "response": {}}, {"request": {}}])
+def test_an_entry_that_is_none_is_left(entry):
+    """With its place."""
+    (found,) = entries(json.dumps({"log": {"entries": [entry]}}).encode(), "r.har")
+    assert isinstance(found, Left)
+
+
+def test_pieces_of_another_kind_are_one_text():
+    """JSON that is no list of texts is Base64 or nothing."""
+    for text in ("123", "[1]", '{"a": 1}'):
+        found = _one({"text": text, "encoding": "base64"})
+        assert isinstance(found, Left) or found.answered.body

@@ -77,3 +77,21 @@ def test_what_is_no_list_is_refused(data):
 def test_an_entry_that_is_no_object_is_left():
     """And hides no other."""
     assert [Left, Left] == [type(one) for one in entries(b"[3, null]", "n.json")]
+
+
+@pytest.mark.parametrize(("body", "expected"), [(None, b""), ("", b""), ("a=1", b"a=1"), ([1], b"[1]")])
+def test_each_spelling_of_a_request_is_read(body, expected):
+    """Text as it is, parsed JSON as JSON, nothing as nothing."""
+    assert expected == _one(body=body, response="x").asked.body
+
+
+def test_a_content_type_that_is_there_stays():
+    """And no loss of headers is claimed."""
+    found = _one(reqheaders={"Content-Type": ["application/json; charset=utf-8"]}, body="x", response="y")
+    assert (("Content-Type", "application/json; charset=utf-8"),) == found.asked.headers
+    assert 2 == len(found.losses)
+
+
+def test_headers_may_be_missing():
+    """Then there are none."""
+    assert () == _one(rawHeaders=None, response=None).answered.headers

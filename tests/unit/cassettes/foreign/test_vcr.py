@@ -2,6 +2,7 @@
 """Cassettes that the real vcrpy wrote, and ones that it would not write."""
 
 import http.server
+import json
 import threading
 
 import pytest
@@ -125,3 +126,31 @@ def test_a_body_of_another_type_is_left(string):
     """It would be guessed otherwise."""
     (one,) = entries((ENTRY % string).encode(), "c")
     assert isinstance(one, Left)
+
+
+def test_bytes_as_base64_are_bytes():
+    """The JSON form's spelling; a text that is none is left."""
+    for text, expected in (("/wA=", b"\xff\x00"), ("%", None)):
+        document = {
+            "version": 1,
+            "interactions": [
+                {
+                    "request": {"method": "GET", "uri": "https://h/x", "body": None, "headers": {}},
+                    "response": {"status": {"code": 200}, "headers": {}, "body": {"base64_string": text}},
+                }
+            ],
+        }
+        (one,) = entries(json.dumps(document).encode(), "c")
+        assert expected == (one.answered.body if isinstance(one, Taken) else None)
+
+
+def test_a_file_above_the_limit_is_not_parsed(monkeypatch):
+    """Before a parser sees it."""
+    monkeypatch.setattr("truegreen.cassettes.foreign.vcr.MAX_BYTES", 10)
+    with pytest.raises(EvidenceProblem, match="at most 10"):
+        list(entries((ENTRY % "ok").encode(), "c"))
+
+
+def test_yaml_that_begins_as_json_is_yaml():
+    """In flow style."""
+    assert [] == list(entries(b"{interactions: [], version: 1}", "c"))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests put together from recordings, with the recording's own key or not at all."""
 
+import gzip
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -78,6 +80,18 @@ def test_a_file_whose_request_was_changed_asks_nothing(tmp_path):
     other = msgspec.structs.replace(made, request=msgspec.structs.replace(made.request, method="PUT"))
     with pytest.raises(EvidenceProblem, match="another key"):
         asked_of(other)
+
+
+def test_a_body_that_cannot_be_written_again_is_not_asked(tmp_path):
+    """A coding that is applied nowhere here."""
+    made = _kept(
+        tmp_path, asked(headers=(("content-encoding", "gzip"),), body=gzip.compress(b'{"model": "m"}'))
+    )
+    form = {"kind": "json", "codings": ["br"]}
+    other = msgspec.structs.replace(made, request=msgspec.structs.replace(made.request, body_form=form))
+    with pytest.raises(EvidenceProblem) as caught:
+        asked_of(other)
+    assert "cannot-be-asked-again" == caught.value.code
 
 
 VALUES = st.recursive(

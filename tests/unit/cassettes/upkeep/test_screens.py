@@ -73,3 +73,36 @@ def test_numbers_of_an_empty_folder():
     )  # fmt: skip
     lines = list(screens.numbers(empty))
     assert ("recordings  0 (1 more cannot be read)", "recorded    never") == (lines[0], lines[-1])
+
+
+def test_nothing_asked_has_no_rate():
+    """A run without a request, and no complete one."""
+    run = run_of(session(hits=(), complete=False, incomplete_because="-k"))
+    assert ["2026-W48    0 of 0 requests missed (-) in 1 runs"] == list(
+        screens.log_lines(Log(runs=(run,), unreadable=0))
+    )
+
+
+def test_numbers_name_templates_and_models():
+    """The most first."""
+    sums = Sums(
+        recordings=3, unreadable=0, answers=3, bytes=9, tokens=1, redactions=0, templates=(("labels", 2), ("(none)", 1)),
+        models=(("m", 3),), oldest="2026-01-01T00:00:00Z", newest="2026-01-02T00:00:00Z",
+    )  # fmt: skip
+    assert ["template        2  labels", "template        1  (none)", "model           3  m"] == list(
+        screens.numbers(sums)
+    )[-3:]
+
+
+def test_a_part_that_is_no_object_is_one_line():
+    """As a shortened value."""
+    shown = {
+        "key": "k",
+        "template": None,
+        "model_asked": None,
+        "ignored": {},
+        "redactions": [],
+        "request": "x",
+        "answers": [],
+    }
+    assert '  "x"' == list(screens.page("a.json", shown))[-1]
