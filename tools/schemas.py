@@ -247,9 +247,19 @@ def policy_schema() -> Schema:
         "not": {"additionalProperties": never_required},
     }
     top = _table("The policy: truegreen.toml as JSON.", ())
+    limiter = _table(
+        "Limits that all callers of an endpoint share; at least one of them is there.", ("limiter",)
+    )
+    limiter["anyOf"] = [{"required": [name]} for name in ("capacity", "rate", "tokens_per_minute")]
+    limiter["dependentRequired"] = {
+        "burst": ["rate"],
+        "contract": ["rate"],
+        "token_burst": ["tokens_per_minute"],
+    }
     top["properties"] |= {
         "check": _table("The check that the forge shows.", ("check",)),
         "cassettes": _table("Whose recordings count.", ("cassettes",)),
+        "limiter": limiter,
         "lanes": lanes,
     }
     top["required"] += ["lanes"]

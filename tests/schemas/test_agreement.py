@@ -203,6 +203,25 @@ GOOD_POLICY = st.fixed_dictionaries(
         ),
     },
     optional={
+        "limiter": st.fixed_dictionaries(
+            {
+                "owner": NAMES,
+                "rate": st.sampled_from(["12/min", "1/s"]),
+                "tokens_per_minute": st.integers(1, 9),
+            },
+            optional={
+                "host": NAMES,
+                "backend": st.sampled_from(["file:/tmp/x", "https://h:1", "redis://h/0"]),
+                "capacity": st.integers(1, 10),
+                "burst": st.integers(1, 10),
+                "start": st.sampled_from(["full", "empty"]),
+                "token_burst": st.integers(1, 10),
+                "lease_s": st.sampled_from([1, 0.5]),
+                "wait_s": st.sampled_from([1, 0.5]),
+                "on_unreachable": st.sampled_from(["closed", "divide"]),
+                "shares": st.integers(1, 9),
+            },
+        ),
         "mode": st.sampled_from(["observe", "enforce"]),
         "harness": PATTERNS,
         "max_quarantined": st.integers(0, 1000),
@@ -261,6 +280,7 @@ def test_a_changed_policy_is_refused_by_both_or_by_none(data):
         *table,
         *schema("policy.v1")["properties"]["lanes"]["additionalProperties"]["properties"],
         "limiter",
+        "bank",
     ]
     table[data.draw(st.sampled_from(names))] = data.draw(BAD)
     _agree("policy.v1", policy)

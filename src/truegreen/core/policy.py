@@ -53,6 +53,8 @@ LATER_FORMATS = (
 """Forms of other tools that later versions read."""
 TOPOLOGIES = ("editable",)
 SEALS = ("unsigned",)
+STARTS = ("full", "empty")
+ON_UNREACHABLE = ("closed", "divide")
 TRUNCATED = ("invalid", "fail")
 NO_SECRETS = ("replay",)
 """What stands in for samples where a run has no key."""
@@ -170,6 +172,39 @@ class CassetteTrust(msgspec.Struct, frozen=True, kw_only=True):
     """Public keys of recorders."""
 
 
+class LimiterPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits that all callers of an endpoint share, and where they are counted."""
+
+    owner: str
+    """Who may change them, and is asked when they bind."""
+    host: str | None
+    """The machine that the count belongs to; another one refuses to count."""
+    backend: str
+    """Address of the count, such as ``file:/var/tmp/truegreen-limiter``."""
+    capacity: int | None
+    """Most calls in flight."""
+    rate: str | None
+    """Most calls, such as ``12/min``."""
+    burst: int
+    """Calls that may leave at once after a quiet time."""
+    start: str
+    """``full`` or ``empty``: how a count that nobody has used yet begins."""
+    contract: str | None
+    """What the endpoint allows in any window, such as ``12/min``; the bucket is held against it."""
+    tokens_per_minute: int | None
+    """Most tokens a minute."""
+    token_burst: int | None
+    """Tokens that may be spent at once after a quiet time; null for a minute's."""
+    lease_s: float
+    """How long a place in flight is kept without a sign of life, seconds."""
+    wait_s: float
+    """Longest wait for leave of a call that names none, seconds."""
+    on_unreachable: str
+    """``closed``: no leave while the count cannot be reached; ``divide``: each caller takes its share."""
+    shares: int
+    """Into how many shares the limits are divided then: as many as there are callers at once."""
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """One policy file, read whole."""
 
@@ -179,6 +214,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The check."""
     lanes: tuple[Lane, ...]
     """Lanes in file order; never empty and at least one of them required."""
+    limiter: LimiterPolicy | None
+    """Limits shared by all who call the endpoint; null without a table ``[limiter]``."""
     harness: tuple[str, ...]
     """Patterns of further files that decide what is run and read."""
     cassettes: CassetteTrust = msgspec.field(default_factory=CassetteTrust)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from truegreen.core import names, policy
+from truegreen.core import limiter_keys, names, policy
 from truegreen.core.record import LANE_NAME
 from truegreen.core.replay_session import GUARDS
 from truegreen.core.shapes import LINE, Above, ListOf, OneOf, Rule, Shape, Text, Whole
@@ -106,6 +106,8 @@ _KIND = Text(
     max_characters=41,
     rules=(Rule(pattern="[a-z][a-z0-9-]*", asked="the name of a record kind, such as sample-ledger"),),
 )
+
+_OF_ROW = ("shape", "meaning", "default", "is_required", "default_words")
 
 _TOP: tuple[Key, ...] = (
     Key(
@@ -353,17 +355,25 @@ _LANE: tuple[Key, ...] = (
     ),
 )
 
-KEYS: Final[Mapping[KeyPath, Key]] = {key.path: key for key in (*_TOP, *_CHECK, *_CASSETTES, *_LANE)}
+_LIMITER: tuple[Key, ...] = tuple(
+    Key(path=("limiter", row.name), **{name: getattr(row, name) for name in _OF_ROW})
+    for row in limiter_keys.ROWS
+)
+
+KEYS: Final[Mapping[KeyPath, Key]] = {
+    key.path: key for key in (*_TOP, *_CHECK, *_CASSETTES, *_LIMITER, *_LANE)
+}
 """Every key that is built, by path, in the order of the documentation."""
 
-TABLES: Final[frozenset[KeyPath]] = frozenset({("check",), ("cassettes",), ("lanes",), ("lanes", ANY_LANE)})
+TABLES: Final[frozenset[KeyPath]] = frozenset(
+    {("check",), ("cassettes",), ("limiter",), ("lanes",), ("lanes", ANY_LANE)}
+)
 """Paths that are tables."""
 
 LATER_KEYS: Final[Mapping[KeyPath, str]] = {
     ("extends",): "a policy of the organisation",
     ("bank",): "evidence kept for unchanged keys",
     ("budget",): "token budgets",
-    ("limiter",): "one rate for all clients of an endpoint",
     ("override",): "an override on record",
     ("prices",): "spend in dollars",
     ("redact",): "what evidence exposes of answers",

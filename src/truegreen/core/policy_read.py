@@ -35,6 +35,7 @@ from truegreen.core.policy_keys import (
     KeyPath,
 )
 from truegreen.core.quoted import quoted
+from truegreen.core.rates import contract_problem
 from truegreen.core.shapes import asked, written
 from truegreen.core.toml import TomlFile, dotted, read_toml
 from truegreen.core.toml_lines import TomlPath
@@ -97,6 +98,7 @@ def _problems(file: TomlFile, kinds: Kinds) -> Iterator[_Found]:
             yield from _kind_problems(file, name, lane, kinds)
             yield from _idle_problems(file, name, lane)
     yield from _role_problems(file, lanes)
+    yield from _limiter_problems(file)
 
 
 def _table_problems(file: TomlFile, path: TomlPath, pattern: KeyPath) -> Iterator[_Found]:
@@ -192,6 +194,28 @@ def _role_problems(file: TomlFile, lanes: dict[str, Any]) -> Iterator[_Found]:
         yield _Found(("lanes",), file.problem_at(("lanes",), "no-required-lane", sentence))
 
 
+def _limiter_problems(file: TomlFile) -> Iterator[_Found]:
+    """Limits that limit nothing, and a bucket that lets more through than the endpoint allows."""
+    path: TomlPath = ("limiter",)
+    table = file.root.get("limiter")
+    if not isinstance(table, dict):
+        return
+    if not any(name in table for name in ("capacity", "rate", "tokens_per_minute")):
+        sentence = "limiter limits nothing, asked capacity, rate or tokens_per_minute"
+        yield _Found(path, file.problem_at(path, "missing-key", sentence))
+    for name, needs in (("burst", "rate"), ("contract", "rate"), ("token_burst", "tokens_per_minute")):
+        if name in table and needs not in table:
+            sentence = f"limiter.{name} does nothing without limiter.{needs}"
+            yield _Found((*path, name), file.problem_at((*path, name), "policy-value", sentence))
+    said: dict[str, Any] = {"burst": 1, **table}
+    names = ("rate", "burst", "contract")
+    if all(name in said and not KEYS["limiter", name].shape.wrong(said[name]) for name in names):
+        broken = contract_problem(said["rate"], said["burst"], said["contract"])
+        if broken:
+            at = (*path, "contract")
+            yield _Found(at, file.problem_at(at, "bucket-breaks-contract", broken))
+
+
 def _later(file: TomlFile, path: TomlPath, what: str, purpose: str) -> _Found:
     sentence = f"{what} ({purpose}) is not in this version of truegreen"
     return _Found(path, file.problem_at(path, "not-in-this-version", sentence))
@@ -229,12 +253,14 @@ class _Filled:
 
     def policy(self, data: bytes) -> Policy:
         check = self.table(("check",), ("check",))
+        limiter = self.table(("limiter",), ("limiter",)) if "limiter" in self.file.root else None
         lanes = [self.lane(name, check) for name in self.file.root["lanes"]]
         trust = self.table(("cassettes",), ("cassettes",))
         whole = {
             **self.table((), ()),
             "check": check,
             "cassettes": trust,
+            "limiter": limiter,
             "lanes": lanes,
             "sources": self.sources,
         }

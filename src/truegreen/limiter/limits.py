@@ -18,9 +18,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from truegreen.core import rates
 from truegreen.core.errors import UsageProblem
 
-SECOND: Final = 1_000_000_000
+SECOND: Final = rates.SECOND
 """Nanoseconds."""
 MINUTE: Final = 60 * SECOND
 MOST_CALLS: Final = 1_000_000
@@ -135,7 +136,7 @@ def most_in(of: Limits, window_ns: int) -> int | None:
 
     The window holds its start and not its end.
     """
-    return of.burst + -(-window_ns // of.spacing_ns) - 1 if of.calls else None
+    return rates.most_in_window(of.calls, of.per_ns, of.burst, window_ns) if of.calls else None
 
 
 def contract_problem(of: Limits, allowed: int, window_ns: int) -> str | None:

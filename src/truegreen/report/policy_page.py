@@ -79,6 +79,7 @@ def keys_table() -> str:
         ("At the top", ()),
         ("`[check]`", ("check",)),
         ("`[cassettes]`", ("cassettes",)),
+        ("`[limiter]`", ("limiter",)),
         ("`[lanes.NAME]`", ("lanes", ANY_LANE)),
     ):
         rows = [_row(key) for key in KEYS.values() if key.path[:-1] == pattern]
@@ -104,7 +105,8 @@ def _values(policy: Policy) -> Iterator[tuple[str, Any, Key]]:
     for path, key in KEYS.items():
         if path != ("schema",) and ANY_LANE not in path:
             owner = getattr(policy, path[0]) if len(path) > 1 else policy
-            yield dotted(path), getattr(owner, path[-1]), key
+            if owner is not None:
+                yield dotted(path), getattr(owner, path[-1]), key
     for lane in policy.lanes:
         for path, key in KEYS.items():
             if ANY_LANE in path:

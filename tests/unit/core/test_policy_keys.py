@@ -5,12 +5,12 @@ import msgspec
 import pytest
 
 from truegreen.core import policy
-from truegreen.core.policy import CassetteTrust, Check, Lane, Policy
+from truegreen.core.policy import CassetteTrust, Check, Lane, LimiterPolicy, Policy
 from truegreen.core.policy_keys import ANY_LANE, KEYS, LATER_KEYS, TABLES
 from truegreen.core.policy_read import LANE_CONSTANTS
 from truegreen.sampling import sequential
 
-NOT_KEYS = {"name", "check", "lanes", "digest", "text", "sources"}
+NOT_KEYS = {"name", "check", "lanes", "limiter", "digest", "text", "sources"}
 """Fields of the policy that are no keys of the file."""
 
 
@@ -24,6 +24,7 @@ def _names(kind):
         (Policy, (), {"schema"}),
         (Check, ("check",), {"name"}),
         (CassetteTrust, ("cassettes",), set()),
+        (LimiterPolicy, ("limiter",), set()),
         (Lane, ("lanes", ANY_LANE), set()),
     ],
 )

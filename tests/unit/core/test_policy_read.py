@@ -88,7 +88,7 @@ def test_every_value_has_a_source():
     """One per key and lane; a lane whose name needs quotes shows them."""
     policy = _read(HEAD + '[lanes]\n"a.b" = {tests = "x"}\nc = {tests = "y"}\n')
     per_lane = [path[-1] for path in KEYS if path[:2] == ("lanes", ANY_LANE)]
-    wanted = {".".join(path) for path in KEYS if ANY_LANE not in path}
+    wanted = {".".join(path) for path in KEYS if ANY_LANE not in path and path[0] != "limiter"}
     wanted |= {f'lanes."a.b".{name}' for name in per_lane} | {f"lanes.c.{name}" for name in per_lane}
     assert wanted == set(policy.sources)
     assert "truegreen.toml:4" == policy.sources["lanes.c.tests"]
@@ -490,3 +490,62 @@ def test_whose_recordings_count_is_read():
     text = f'schema = "truegreen/policy/v1"\n[cassettes]\nauthors = ["a@x.org"]\nkeys = ["{key}"]\n[lanes.a]\ntests = "t"\n'
     found = read_policy(text.encode(), kinds=KINDS)
     assert (("a@x.org",), (key,)) == (found.cassettes.authors, found.cassettes.keys)
+
+
+LIMITER = SHORT + '[limiter]\nowner = "@ana"\n'
+
+
+def test_limits_are_read_with_their_defaults():
+    """Without a table there are none."""
+    assert _read(SHORT).limiter is None
+    limiter = _read(LIMITER + 'rate = "12/min"\ncapacity = 6\n').limiter
+    assert ("@ana", "12/min", 6, 1, "closed", None) == (
+        limiter.owner,
+        limiter.rate,
+        limiter.capacity,
+        limiter.burst,
+        limiter.on_unreachable,
+        limiter.host,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "said"),
+    [
+        ("", "missing-key", "limiter limits nothing, asked capacity, rate or tokens_per_minute"),
+        ("capacity = 0\n", "policy-value", "limiter.capacity is 0, asked a whole number from 1 to 10000"),
+        ("capacity = -1\n", "policy-value", "limiter.capacity is -1"),
+        ('rate = "0/s"\n', "policy-value", 'limiter.rate is "0/s"'),
+        ("rate = 0.2\n", "policy-type", "limiter.rate is 0.2, asked a rate, such as 12/min"),
+        ("capacity = 1\nburst = 2\n", "policy-value", "limiter.burst does nothing without limiter.rate"),
+        ("capacity = 1\ntoken_burst = 2\n", "policy-value", "does nothing without limiter.tokens_per_minute"),
+        ('capacity = 1\nbackend = "file:x"\n', "policy-value", "limiter.backend"),
+        ('capacity = 1\nbackend = "https://me:secret@host"\n', "policy-value", "limiter.backend"),
+        (
+            'rate = "12/min"\nburst = 12\ncontract = "12/min"\n',
+            "bucket-breaks-contract",
+            "after a quiet time 23 calls fit into what is to hold 12/min; a burst of 1 keeps it",
+        ),
+    ],
+)
+def test_limits_that_mean_nothing_or_too_much_are_told(lines, code, said):
+    """Each with its line."""
+    (problem,) = policy_problems((LIMITER + lines).encode(), kinds=KINDS)
+    assert (code, True) == (problem.code, said in problem.message)
+
+
+def test_a_limit_without_an_owner_is_no_limit():
+    """Somebody has to answer for it."""
+    (problem,) = policy_problems((SHORT + "[limiter]\ncapacity = 1\n").encode(), kinds=KINDS)
+    assert "limiter has no owner" in problem.message
+
+
+def test_a_bucket_that_keeps_its_contract_is_a_policy():
+    """12 a minute, one at a time."""
+    assert () == policy_problems((LIMITER + 'rate = "12/min"\ncontract = "12/min"\n').encode(), kinds=KINDS)
+
+
+def test_a_limiter_that_is_no_table_is_told():
+    """And nothing else of it."""
+    (problem,) = policy_problems(("limiter = 3\n" + SHORT).encode(), kinds=KINDS)
+    assert "limiter is 3, asked a table" in problem.message
