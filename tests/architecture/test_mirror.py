@@ -38,6 +38,8 @@ ELSEWHERE: dict[str, str] = {
     "limiter/valkey/answers.py": "tests/unit/limiter/valkey/test_script.py compares every answer",
     "limiter/valkey/server.py": "tests/unit/limiter/valkey/test_backend.py breaks real servers under it",
     "core/recording.py": "fields without code; filled by the tests of the cassettes and of the proxy",
+    "wiring/limiter_leave.py": "tests/unit/cli/test_limiter_leave.py starts processes with it",
+    "core/path_shapes.py": "tests/unit/core/test_policy_read.py refuses what they refuse",
     "core/limiter_keys.py": "tests/unit/core/test_policy_keys.py walks every key",
     "core/decision.py": "shapes without rules; filled and replayed by the tests of the gate",
     "core/exchange.py": "fields without code; tests/unit/core/test_wire.py and the observer's tests fill them",

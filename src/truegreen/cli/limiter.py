@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import click
 
+from truegreen.cli.limiter_leave import acquire, release, run, status
 from truegreen.cli.limiter_measure import measure
 from truegreen.cli.limiter_self_test import self_test
 from truegreen.cli.limiter_serve import serve
@@ -15,6 +16,10 @@ def limiter() -> None:
     """One limit for all jobs that call an endpoint, and what it says of them."""
 
 
+limiter.add_command(acquire)
 limiter.add_command(measure)
+limiter.add_command(release)
+limiter.add_command(run)
 limiter.add_command(self_test)
 limiter.add_command(serve)
+limiter.add_command(status)

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from truegreen.core import limiter_keys, names, policy
+from truegreen.core import limiter_keys, policy
+from truegreen.core.path_shapes import BRANCH, PATH, PATTERN, WORKFLOW_PATH
 from truegreen.core.record import LANE_NAME
 from truegreen.core.replay_session import GUARDS
 from truegreen.core.shapes import LINE, Above, ListOf, OneOf, Rule, Shape, Text, Whole
@@ -46,28 +47,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """Values that the design has and this version does not, each with what it is for."""
 
 
-_NO_BACKSLASH = Rule(
-    pattern=r"[^\x00-\x1f\x7f\\]*", asked="a path with / and without backslashes or control characters"
-)
-_SEGMENTS = Rule(
-    pattern=r"(?!\.{1,2}(?:/|$))[^/]+(?:/(?!\.{1,2}(?:/|$))[^/]+)*",
-    asked='a path from the root without empty, "." or ".." segments, such as tests/llm',
-)
-_GLOB = Rule(
-    format="path-pattern",
-    asked="a pattern of paths as in a .gitignore, without negation, such as docs/**",
-)
-_NFC = Rule(format="nfc", asked="a path in Unicode normal form C")
-_NO_WILDCARD = Rule(pattern=r"[^*?\[]*", asked="the exact name of a branch: patterns are not read")
-_SHORT = Rule(pattern=r"(?!refs/)[^\n]*", asked="the short name of a branch, such as main")
-_REF = Rule(
-    pattern=r"(?![-/.])(?!@$)(?:(?!\.\.|//|@\{|/\.|\.lock(?:/|$))[^\x00-\x20\x7f~^:\\])+(?<![/.])",
-    asked="a name that git allows for a branch",
-)
-_WORKFLOW = Rule(
-    pattern=r"\.github/workflows/[^/\x00-\x1f\x7f\\]+\.ya?ml",
-    asked="the path of a workflow file, such as .github/workflows/truegreen.yml",
-)
 LANE_NAME_SHAPE = Text(
     meaning="the name of a lane",
     max_characters=64,
@@ -79,10 +58,6 @@ LANE_NAME_SHAPE = Text(
     ),
 )
 _NAME = Text(meaning="a name", max_characters=100, rules=(LINE,))
-_PATH = Text(meaning="a path from the root", max_characters=1024, rules=(_NO_BACKSLASH, _SEGMENTS, _NFC))
-_PATTERN = Text(meaning="a pattern of paths", max_characters=names.MAX_PATTERN, rules=(_GLOB, _NFC))
-_BRANCH = Text(meaning="the name of a branch", max_characters=255, rules=(_NO_WILDCARD, _SHORT, _REF))
-_WORKFLOW_PATH = Text(meaning="the path of a workflow file", max_characters=255, rules=(_WORKFLOW, _NFC))
 _EMAIL = Text(
     meaning="an e-mail address as git shows it",
     max_characters=254,
@@ -125,7 +100,7 @@ _TOP: tuple[Key, ...] = (
     ),
     Key(
         path=("harness",),
-        shape=ListOf(item=_PATTERN, meaning="a list of patterns"),
+        shape=ListOf(item=PATTERN, meaning="a list of patterns"),
         default=[],
         meaning="Further files that decide what is run and read. Policy, decision tables, workflows, hooks and "
         "truegreen's own lock belong to the harness without being listed.",
@@ -153,13 +128,13 @@ _CHECK: tuple[Key, ...] = (
     ),
     Key(
         path=("check", "workflow"),
-        shape=_WORKFLOW_PATH,
+        shape=WORKFLOW_PATH,
         default=".github/workflows/truegreen.yml",
         meaning="The workflow file that publishes the check.",
     ),
     Key(
         path=("check", "branches"),
-        shape=ListOf(item=_BRANCH, meaning="a list of exact branch names", least=1),
+        shape=ListOf(item=BRANCH, meaning="a list of exact branch names", least=1),
         default=["main"],
         meaning="The branches that the check guards, each by its exact short name. A pull request into any other "
         "branch is blocked. Read from the default branch's policy.",
@@ -205,7 +180,7 @@ _LANE: tuple[Key, ...] = (
     ),
     _lane(
         "tests",
-        _PATH,
+        PATH,
         None,
         "The folder or file with the lane's tests and cases. Everything in it judges.",
         is_required=True,
@@ -227,13 +202,13 @@ _LANE: tuple[Key, ...] = (
     ),
     _lane(
         "irrelevant",
-        ListOf(item=_PATTERN, meaning="a list of patterns"),
+        ListOf(item=PATTERN, meaning="a list of patterns"),
         [],
         "Files that cannot change what the model reads. May not match what judges, prompts, policy or workflows.",
     ),
     _lane(
         "ruler",
-        ListOf(item=_PATTERN, meaning="a list of patterns"),
+        ListOf(item=PATTERN, meaning="a list of patterns"),
         [],
         "Further files that judge: a judge's prompt, a schema outside `tests`.",
     ),
@@ -281,7 +256,7 @@ _LANE: tuple[Key, ...] = (
     ),
     _lane(
         "workflow",
-        _WORKFLOW_PATH,
+        WORKFLOW_PATH,
         None,
         "The workflow file whose runs count for this lane.",
         default_words="`check.workflow`",
@@ -332,7 +307,7 @@ _LANE: tuple[Key, ...] = (
     ),
     _lane(
         "cassettes",
-        _PATH,
+        PATH,
         "cassettes",
         "The folder with the lane's recordings and contracts, for lanes that replay.",
     ),

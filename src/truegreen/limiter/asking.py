@@ -79,8 +79,9 @@ def pause_s(backend: Backend, ask: Ask, answer: Later | Queued | Refused | Gone)
 
 
 def leave_of(ask: Ask, name: str, answer: Go) -> Leave:
-    """Leave, as callers see it."""
-    return Leave(ticket=answer.ticket, lease=name, ask=ask, waited_s=answer.waited_ns / SECOND)
+    """Leave, as callers see it; without a lease there is nothing to hand back."""
+    lease = name if answer.lease_ns else ""
+    return Leave(ticket=answer.ticket, lease=lease, ask=ask, waited_s=answer.waited_ns / SECOND)
 
 
 def _refusal(backend: Backend, ask: Ask, answer: Refused | Gone) -> ReachProblem:

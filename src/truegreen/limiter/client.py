@@ -48,11 +48,14 @@ class Limiter:
             with contextlib.suppress(TruegreenProblem):
                 self.backend.hand_back(key, name, is_unused=True)
             raise
-        self._leases.keep(key, name, answer.lease_ns / SECOND)
+        if answer.lease_ns:
+            self._leases.keep(key, name, answer.lease_ns / SECOND)
         return asking.leave_of(ask, name, answer)
 
     def give_back(self, leave: Leave, *, used_tokens: int | None, pressure: Pressure = NO_PRESSURE) -> None:
         """Hand leave back. Harmless if done twice. Raises: ReachProblem ``limiter-unreachable``."""
+        if not leave.lease and pressure == NO_PRESSURE:
+            return
         self._leases.drop(leave.lease)
         key = asking.key_of(leave.ask)
         self.backend.hand_back(key, leave.lease, used_tokens=used_tokens, pressure=pressure)

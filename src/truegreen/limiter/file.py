@@ -216,6 +216,7 @@ class _Opened:
             raise unreachable(self.path, err) from err
 
     def _has_the_name(self) -> bool:
+        """Whether the open file still stands under its path."""
         try:
             named = os.stat(self.path)  # noqa: PTH116 - half of the time of Path.stat, once in every step
         except FileNotFoundError:

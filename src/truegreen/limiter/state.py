@@ -128,6 +128,7 @@ class Go(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
     waited_ns: int
     """Time since asking."""
     lease_ns: int
+    """How long the place is kept; 0 where nothing is to be handed back, since a rate alone is limited."""
 
 
 class Later(msgspec.Struct, frozen=True, kw_only=True, tag="later"):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from truegreen.core.admission import Pressure
 from truegreen.limiter import ledger as rules
 from truegreen.limiter.backend import NO_PRESSURE, Key
 from truegreen.limiter.limits import Limits
-from truegreen.limiter.state import Answer, Ledger, Request, Step
+from truegreen.limiter.state import Answer, Go, Ledger, Request, Step
 
 Change = Callable[[Ledger, int], Step]
 """A ledger and the time to what follows."""
@@ -34,13 +36,16 @@ class Stepping:
         """As ``ledger.ask``, under this backend's limits."""
 
         def change(ledger: Ledger, now_ns: int) -> Step:
-            return rules.ask(rules.under(ledger, self.limits, now_ns), request, now_ns)
+            step = rules.ask(rules.under(ledger, self.limits, now_ns), request, now_ns)
+            return _without_lease(step, request.id, now_ns)
 
         return self._step(key, change)
 
     def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
         """As ``ledger.look``."""
-        return self._step(key, lambda ledger, now_ns: rules.look(ledger, id, now_ns))
+        return self._step(
+            key, lambda ledger, now_ns: _without_lease(rules.look(ledger, id, now_ns), id, now_ns)
+        )
 
     def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
         """As ``ledger.beat``."""
@@ -62,3 +67,12 @@ class Stepping:
             return step if pressure == NO_PRESSURE else rules.pressed(step, pressure, now_ns)
 
         self._step(key, change)
+
+
+def _without_lease(step: Step, name: str, now_ns: int) -> Step:
+    """Under a rate alone, leave that is handed back in the same step: nothing is left to hand back later."""
+    limits = step.ledger.limits
+    if limits.in_flight or limits.tokens or not isinstance(step.answer, Go):
+        return step
+    after = rules.hand_back(step.ledger, name, now_ns)
+    return Step(after.ledger, replace(step.answer, lease_ns=0), step.woken + after.woken)

@@ -52,3 +52,4 @@ def test_leave_names_its_ticket_its_lease_and_its_wait():
     """Seconds for people."""
     leave = asking.leave_of(Ask(cost=2), "a", Go(ticket=3, waited_ns=SECOND, lease_ns=7))
     assert Leave(ticket=3, lease="a", ask=Ask(cost=2), waited_s=1.0) == leave
+    assert "" == asking.leave_of(Ask(), "a", Go(ticket=3, waited_ns=SECOND, lease_ns=0)).lease

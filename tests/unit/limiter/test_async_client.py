@@ -81,7 +81,7 @@ def test_a_cancelled_waiter_gives_its_ticket_back(limiter):
 
 def test_a_slot_that_a_cancelled_task_had_is_given_back(limiter):
     """The next one gets it."""
-    one = limiter(calls=1, per_ns=MINUTE)
+    one = limiter(calls=1, per_ns=MINUTE, in_flight=5)
 
     async def scene():
         await one.enter(Ask())

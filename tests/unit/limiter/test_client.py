@@ -56,6 +56,17 @@ def test_the_limiter_names_who_asks_where_the_ask_does_not():
     limiter.close()
 
 
+def test_a_rate_alone_leaves_nothing_to_hand_back():
+    """One step a call; what the call heard is told all the same."""
+    limiter = memory(calls=100, burst=2)
+    leave = limiter.enter(Ask())
+    assert ("", ()) == (leave.lease, limiter.backend.state(KEY).places)
+    limiter.give_back(leave, used_tokens=None)
+    limiter.give_back(leave, used_tokens=None, pressure=Pressure(pause_s=60.0))
+    assert 1 == limiter.backend.state(KEY).counts.rate_limited
+    limiter.close()
+
+
 def test_handing_back_twice_is_harmless():
     """The place may be somebody else's by then."""
     limiter = memory(in_flight=1)

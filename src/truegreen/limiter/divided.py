@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share of the limits for as long as the common count cannot be reached, where the policy says so.
+
+What it decides: which of the two counts is asked. What it leaves: counting, to both; whether a share is allowed at all,
+to the policy.
+
+- The share begins empty and is this process's alone: as many callers as there are shares stay below the whole limit.
+- Whoever got leave from one count hands it back to that one.
+- The change is said once each way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from truegreen.core.admission import Pressure
+from truegreen.core.errors import TruegreenProblem
+from truegreen.limiter.backend import NO_PRESSURE, Backend, Key
+from truegreen.limiter.limits import Limits, divided
+from truegreen.limiter.memory import Memory
+from truegreen.limiter.state import Answer, Ledger, Request
+
+
+class Divided:
+    """Implements ``backend.Backend``."""
+
+    def __init__(self, whole: Backend, limits: Limits, shares: int, say: Callable[[str], None]) -> None:
+        """``say`` is told when the share begins and when it ends.
+
+        Raises: UsageProblem ``limit-out-of-range`` for limits that cannot be divided so often.
+        """
+        self._whole, self._share, self._shares, self._say = (
+            whole,
+            Memory(divided(limits, shares)),
+            shares,
+            say,
+        )
+        self._of_share: set[str] = set()
+        self._is_apart, self._lock = False, threading.Lock()
+        self.name = whole.name
+        self.is_quick = whole.is_quick
+
+    def ask(self, key: Key, request: Request) -> Answer:
+        """Of the common count; of the share if that cannot be reached."""
+        try:
+            answer = self._whole.ask(key, request)
+        except TruegreenProblem as problem:
+            if problem.code != "limiter-unreachable":
+                raise
+            self._turn(is_apart=True, why=problem.message)
+            with self._lock:
+                self._of_share.add(request.id)
+            return self._share.ask(key, request)
+        self._turn(is_apart=False)
+        return answer
+
+    def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
+        """Of the count that was asked."""
+        return self._asked(id).look(key, id)
+
+    def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
+        """Of the count that was asked."""
+        return self._asked(id).beat(key, id)
+
+    def hand_back(
+        self,
+        key: Key,
+        id: str,  # noqa: A002 - as above
+        *,
+        used_tokens: int | None = None,
+        is_unused: bool = False,
+        pressure: Pressure = NO_PRESSURE,
+    ) -> None:
+        """To the count that was asked."""
+        asked = self._asked(id)
+        with self._lock:
+            self._of_share.discard(id)
+        asked.hand_back(key, id, used_tokens=used_tokens, is_unused=is_unused, pressure=pressure)
+
+    def state(self, key: Key) -> Ledger:
+        """The common count, never the share. Raises: as that."""
+        return self._whole.state(key)
+
+    def close(self) -> None:
+        """Close both."""
+        self._share.close()
+        self._whole.close()
+
+    def _asked(self, name: str) -> Backend:
+        with self._lock:
+            return self._share if name in self._of_share else self._whole
+
+    def _turn(self, *, is_apart: bool, why: str = "") -> None:
+        with self._lock:
+            turned, self._is_apart = self._is_apart != is_apart, is_apart
+        if turned and is_apart:
+            self._say(f"{why}; until then one of {self._shares} shares of the limits is used")
+        elif turned:
+            self._say(f"{self.name} is there again; the whole limits are used")

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leave for shells and commands: the policy's limits, a lease, a command that holds one, and how the count stands.
+
+What it decides: which policy counts, and how signals reach a command. What it leaves: leave, to ``limiter``; words, to
+the command line.
+
+- A command starts once leave is there and not before; whoever is told to stop while it waits gives back what it can.
+- Signals are passed on to the command; those that the terminal sends reach it by themselves.
+- The lease is kept alive while the command runs, and handed back however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from truegreen.core.admission import Ask, Leave
+from truegreen.core.errors import UsageProblem
+from truegreen.core.policy import LimiterPolicy
+from truegreen.limiter.backend import Backend, Key
+from truegreen.limiter.client import Limiter
+from truegreen.limiter.divided import Divided
+from truegreen.limiter.file import File
+from truegreen.limiter.from_policy import ask_host, limits_of
+from truegreen.limiter.http.overview import Overview, overview
+from truegreen.limiter.opening import limiter_at, opened
+from truegreen.wiring.policy import shown_policy
+
+TOKEN_VARIABLE = "TRUEGREEN_LIMITER_TOKEN"  # noqa: S105 - the name of a variable, no secret
+"""Where the bearer token for a service stands."""
+_PASSED_ON = tuple(
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose policy says the limits."""
+
+    source: str
+    """``base``, ``worktree`` or a path."""
+    repository: Path
+    """The repository."""
+    base: str | None = None
+    """The branch that base means."""
+
+
+def limits_in(where: Where) -> LimiterPolicy:
+    """The policy's table ``[limiter]``. Raises: UsageProblem ``no-limits``, and as ``shown_policy``."""
+    policy, origin = shown_policy(where.source, where.repository, where.base)
+    if policy.limiter is None:
+        raise UsageProblem(
+            "no-limits",
+            f"the policy of {origin} has no table [limiter]: nothing is limited",
+            hint='add [limiter], owner = "@YOU" and capacity, rate or tokens_per_minute',
+        )
+    return policy.limiter
+
+
+def limiter_of(policy: LimiterPolicy, say: Callable[[str], None]) -> Limiter:
+    """Leave for threads under a policy; ``say`` is told when the limits are divided.
+
+    Raises: UsageProblem ``limiter-wrong-host``, and what the backend raises.
+    """
+    if policy.on_unreachable == "divide":
+        whole, limits = _backend(policy), limits_of(policy)
+        return Limiter(Divided(whole, limits, policy.shares, say), holder=holder())
+    ask_host(policy, socket.gethostname())
+    return limiter_at(policy.backend, limits_of(policy), token=_token(), holder=holder())
+
+
+def _backend(policy: LimiterPolicy) -> Backend:
+    ask_host(policy, socket.gethostname())
+    return opened(policy.backend, limits_of(policy), token=_token())
+
+
+def _token() -> str:
+    return os.environ.get(TOKEN_VARIABLE, "")
+
+
+def holder() -> str:
+    """Who asks, for people: the job that a runner names, else host and process."""
+    job, run = os.environ.get("GITHUB_JOB"), os.environ.get("GITHUB_RUN_ID")
+    return f"{job} of run {run}" if job and run else f"{socket.gethostname()}:{os.getpid()}"
+
+
+def acquire(where: Where, ask: Ask, say: Callable[[str], None]) -> Leave:
+    """Leave whose lease nobody keeps alive: it lasts as long as the policy's ``lease_s``."""
+    limiter = limiter_of(limits_in(where), say)
+    try:
+        return limiter.enter(ask)
+    finally:
+        limiter.close()
+
+
+def release(where: Where, key: Key, lease: str, used_tokens: int | None) -> None:
+    """Hand back a lease; one that has ended already is no error."""
+    backend = _backend(limits_in(where))
+    try:
+        backend.hand_back(key, lease, used_tokens=used_tokens)
+    finally:
+        backend.close()
+
+
+def run(where: Where, ask: Ask, command: tuple[str, ...], say: Callable[[str], None]) -> int:
+    """The exit code of a command that holds leave while it runs; 128 and its number for a signal.
+
+    Raises: UsageProblem ``command-not-started``; what asking for leave raises.
+    """
+    limiter = limiter_of(limits_in(where), say)
+    try:
+        with _passing_on() as child, limiter.leave(ask) as held:
+            code = child.outcome(command)
+            if held.is_lost:
+                say("the lease ended while the command ran: somebody else may have had its place")
+    except _Stopped as stopped:
+        return 128 + stopped.number
+    finally:
+        limiter.close()
+    return code
+
+
+def standing(where: Where, key: Key | None) -> Overview:
+    """How one ledger stands; without a key, every one that a folder holds, or the one without names."""
+    backend = _backend(limits_in(where))
+    try:
+        every = backend.keys() if isinstance(backend, File) else (Key(),)
+        ledgers = [(one, backend.state(one)) for one in (every if key is None else (key,))]
+    finally:
+        backend.close()
+    return overview([(one, ledger, ledger.now_ns) for one, ledger in ledgers], is_stopping=False)
+
+
+class _Child:
+    """The command, and the signals on their way to it."""
+
+    def __init__(self) -> None:
+        self.pid: int | None = None
+
+    def told(self, number: int, _frame: object) -> None:
+        """Pass a signal on; before there is a command, stop waiting for leave."""
+        if self.pid is None:
+            _stop(number)
+        if number == signal.SIGINT and _is_in_foreground():
+            return  # the terminal has told the command as well
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def outcome(self, command: tuple[str, ...]) -> int:
+        """Start the command and wait for it."""
+        try:
+            self.pid = os.posix_spawnp(command[0], command, os.environ)
+        except OSError as err:
+            raise UsageProblem(
+                "command-not-started",
+                f"{command[0]} cannot be started: {err.strerror}",
+                hint="truegreen limiter run --help",
+            ) from err
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+
+@contextlib.contextmanager
+def _passing_on() -> Iterator[_Child]:
+    child = _Child()
+    before = {number: signal.signal(number, child.told) for number in _PASSED_ON}
+    try:
+        yield child
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Stopped(BaseException):
+    """A signal that came before there was a command; no handler of errors on the way may take it for one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _stop(number: int) -> NoReturn:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise _Stopped(number)
+
+
+def _is_in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)

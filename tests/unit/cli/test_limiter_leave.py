@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leave for shells and commands, as processes use it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from truegreen.cli.main import run
+from truegreen.limiter.backend import Key
+from truegreen.limiter.file import File
+from truegreen.limiter.limits import Limits, checked
+
+TRUEGREEN = [sys.executable, "-m", "truegreen", "limiter"]
+LIMITS = checked(Limits(in_flight=1))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a policy of one place, and its count."""
+
+    def written(*lines):
+        (tmp_path / "truegreen.toml").write_text(
+            'schema = "truegreen/policy/v1"\n[lanes.a]\ntests = "t"\n[limiter]\nowner = "@ana"\n'
+            + "".join(f"{line}\n" for line in lines or ("capacity = 1", "wait_s = 60"))
+            + f'backend = "file:{tmp_path}/count"\n',
+            encoding="utf-8",
+        )
+
+    written()
+    monkeypatch.chdir(tmp_path)
+    return written
+
+
+@pytest.fixture
+def count(place, tmp_path):
+    """The count itself."""
+    made = File(tmp_path / "count", LIMITS)
+    yield made
+    made.close()
+
+
+def patient(condition):
+    """Wait until it is so."""
+    until = time.monotonic() + 60
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_a_shell_gets_a_lease_and_hands_it_back(place, count, capfd):
+    """The lease alone is printed, so that a shell can keep it; handing back twice is no error."""
+    assert 0 == run(["limiter", "acquire"])
+    lease = capfd.readouterr().out.strip()
+    assert [lease] == [held.id for held in count.state(Key()).places]
+    assert 3 == run(["limiter", "acquire", "--wait", "0"])
+    assert "1 of 1 places are taken and the ask does not wait [leave-refused]" in capfd.readouterr().err
+    assert (0, 0) == (run(["limiter", "release", lease]), run(["limiter", "release", lease]))
+    assert () == count.state(Key()).places
+    assert 0 == run(["limiter", "acquire", "--format", "json", "--cost", "1"])
+    told = json.loads(capfd.readouterr().out)
+    assert ("truegreen/limiter-lease/v1", 2) == (told["schema"], told["ticket"])
+
+
+def test_status_says_who_holds_what(place, capfd):
+    """In words and as JSON; the same ledger."""
+    assert 0 == run(["limiter", "status"])
+    assert "nobody has asked yet\n" == capfd.readouterr().out
+    run(["limiter", "acquire", "--resource", "gpt"])
+    capfd.readouterr()
+    assert 0 == run(["limiter", "status"])
+    lines = capfd.readouterr().out.splitlines()
+    assert "gpt of default: 1 of 1 in flight, 0 waiting; no rate" == lines[0]
+    assert lines[1].startswith("  ticket 1: ")
+    assert "  1 given, 0 refused, 0 cancelled, 0 dropped, 0 leases ended by themselves" == lines[2]
+    assert 0 == run(["limiter", "status", "--format", "json", "--resource", "gpt"])
+    (ledger,) = json.loads(capfd.readouterr().out)["ledgers"]
+    assert ("gpt", 1, 1) == (ledger["resource"], ledger["capacity"], len(ledger["in_flight"]))
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)]
+)
+def test_a_command_holds_leave_and_its_exit_is_ours(place, count, command, code):
+    """Its place is free afterwards, however it ended."""
+    assert code == run(["limiter", "run", "--", "sh", "-c", command])
+    assert ((), 1) == (count.state(Key()).places, count.state(Key()).counts.granted)
+
+
+def test_a_command_that_cannot_be_started_is_exit_2_and_holds_nothing(place, count, capfd):
+    """Nothing ran."""
+    assert 2 == run(["limiter", "run", "--", "no-such-command-here"])
+    assert "no-such-command-here cannot be started: No such file or directory [command-not-started]" in (
+        capfd.readouterr().err
+    )
+    assert () == count.state(Key()).places
+
+
+def test_a_command_is_not_started_without_leave(place, tmp_path):
+    """Exit 3, and nothing happened."""
+    run(["limiter", "acquire"])
+    assert 3 == run(["limiter", "run", "--wait", "0", "--", "touch", "started"])
+    assert not (tmp_path / "started").exists()
+
+
+def test_signals_reach_the_command(place, count):
+    """It decides how it ends; its place is free then."""
+    program = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    with subprocess.Popen([*TRUEGREEN, "run", "--", "sh", "-c", program], stdout=subprocess.PIPE) as ran:
+        ran.stdout.readline()
+        ran.send_signal(signal.SIGTERM)
+        ran.wait(60)
+    assert (5, ()) == (ran.returncode, count.state(Key()).places)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_whoever_is_stopped_while_it_waits_gives_its_ticket_back(place, count, number, code):
+    """And starts nothing."""
+    run(["limiter", "acquire"])
+    with subprocess.Popen([*TRUEGREEN, "run", "--", "touch", "started"]) as ran:
+        assert patient(lambda: count.state(Key()).queue)
+        ran.send_signal(number)
+        ran.wait(60)
+    assert (code, ()) == (ran.returncode, count.state(Key()).queue)
+    assert not Path("started").exists()
+
+
+def test_a_lease_is_kept_alive_for_a_long_command(place, count):
+    """Three leases long."""
+    place("capacity = 1", "lease_s = 0.3")
+    assert 0 == run(["limiter", "run", "--", "sleep", "1"])
+    assert 0 == count.state(Key()).counts.expired
+
+
+def test_commands_at_once_never_overlap(place, tmp_path):
+    """Four of them append and count; one place."""
+    script = "echo in >>log; sleep 0.05; echo out >>log"
+    started = [subprocess.Popen([*TRUEGREEN, "run", "--", "sh", "-c", script]) for _ in range(4)]
+    assert [0] * 4 == [one.wait(60) for one in started]
+    assert ["in", "out"] * 4 == (tmp_path / "log").read_text().split()
+
+
+def test_a_policy_without_limits_is_told(place, tmp_path, capfd):
+    """Nothing is guessed."""
+    (tmp_path / "truegreen.toml").write_text('schema = "truegreen/policy/v1"\n[lanes.a]\ntests = "t"\n')
+    assert 2 == run(["limiter", "acquire"])
+    assert "has no table [limiter]: nothing is limited [no-limits]" in capfd.readouterr().err
+
+
+def test_another_machine_does_not_count_for_itself(place, capfd):
+    """The policy names the one that does."""
+    place("capacity = 1", 'host = "some-other-machine"')
+    for verb in (["acquire"], ["status"], ["run", "--", "true"]):
+        assert 2 == run(["limiter", *verb])
+        assert "the count belongs to some-other-machine" in capfd.readouterr().err
+
+
+def test_a_count_that_is_away_fails_closed_or_is_divided(place, tmp_path, capfd):
+    """As the policy says; a share is said on the error stream, and the first call waits for it."""
+    place("capacity = 4", 'rate = "600/min"', "lease_s = 5")
+    run(["limiter", "acquire"])
+    (file,) = (tmp_path / "count").glob("*.ledger")
+    file.unlink()
+    file.symlink_to("elsewhere")
+    assert 3 == run(["limiter", "run", "--", "true"])
+    assert (
+        "cannot be used: it is a link, which is not followed [limiter-unreachable]" in capfd.readouterr().err
+    )
+    place("capacity = 4", 'rate = "600/min"', 'on_unreachable = "divide"', "shares = 4")
+    assert 0 == run(["limiter", "run", "--", "true"])
+    assert "until then one of 4 shares of the limits is used" in capfd.readouterr().err
+
+
+def test_the_holder_is_the_job_of_the_runner(place, monkeypatch, capfd):
+    """So that status names a job and not a number."""
+    monkeypatch.setenv("GITHUB_JOB", "evals")
+    monkeypatch.setenv("GITHUB_RUN_ID", "77")
+    run(["limiter", "acquire"])
+    run(["limiter", "status"])
+    assert "  ticket 1: evals of run 77, asked " in capfd.readouterr().out
+    assert os.environ["GITHUB_JOB"]
