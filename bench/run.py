@@ -18,9 +18,18 @@ from pathlib import Path
 from types import ModuleType
 
 import measuring
-from rows import cassettes, gate, limiter_remote, proxy, retries, sampling, start_up
+from rows import cassettes, gate, limiter, limiter_remote, proxy, retries, sampling, start_up
 
-ROWS: tuple[ModuleType, ...] = (start_up, gate, sampling, retries, proxy, cassettes, limiter_remote)
+ROWS: tuple[ModuleType, ...] = (
+    start_up,
+    gate,
+    sampling,
+    limiter,
+    retries,
+    proxy,
+    cassettes,
+    limiter_remote,
+)
 """Modules with a function ``rows(folder)``, in the order of the table. ``folder`` is theirs for this run."""
 
 SCHEMA = "truegreen/bench/v1"

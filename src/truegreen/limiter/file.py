@@ -16,6 +16,7 @@ import errno
 import hashlib
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Final, Self
 
@@ -36,6 +37,8 @@ from truegreen.limiter.wake import Ringer
 ENDING: Final = ".ledger"
 MODE: Final = 0o660
 """Permissions of a new file before the umask: who shares the folder's group shares the ledger."""
+NAME_S: Final = 0.1
+"""So long a file that was moved away, and not removed, may be taken for the one that has the name."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -156,6 +159,7 @@ class _Opened:
     def __init__(self, path: Path) -> None:
         self.path, self._thread = path, threading.Lock()
         self.number = self._open()
+        self._named_s = 0.0
         self._read: tuple[slots.Slot, Kept] | None = None
 
     def __enter__(self) -> Self:
@@ -217,11 +221,18 @@ class _Opened:
 
     def _has_the_name(self) -> bool:
         """Whether the open file still stands under its path."""
+        mine = os.fstat(self.number)
+        if not mine.st_nlink:
+            return False
+        now = time.monotonic()
+        if now - self._named_s < NAME_S:
+            return True
         try:
-            named = os.stat(self.path)  # noqa: PTH116 - half of the time of Path.stat, once in every step
+            named = os.stat(self.path)  # noqa: PTH116 - half of the time of Path.stat
         except FileNotFoundError:
             return False
-        return os.path.samestat(named, os.fstat(self.number))
+        self._named_s = now
+        return os.path.samestat(named, mine)
 
 
 def file_name(key: Key) -> str:

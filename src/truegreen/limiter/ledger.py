@@ -190,6 +190,8 @@ def advance(ledger: Ledger, now_ns: int) -> tuple[Ledger, tuple[Place, ...]]:
     elif now_ns > ledger.now_ns:
         ledger = replace(ledger, now_ns=now_ns)
     gone: tuple[Place, ...] = ()
+    if not ledger.places and not ledger.queue:
+        return ledger, gone
     if any(place.expires_ns <= now_ns for place in ledger.places):
         ledger, gone = places.pruned(ledger, now_ns)
     if ledger.queue:

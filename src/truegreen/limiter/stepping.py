@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from truegreen.core.admission import Pressure
 from truegreen.limiter import ledger as rules
+from truegreen.limiter import places
 from truegreen.limiter.backend import NO_PRESSURE, Key
 from truegreen.limiter.limits import Limits
 from truegreen.limiter.state import Answer, Go, Ledger, Request, Step
@@ -37,15 +38,13 @@ class Stepping:
 
         def change(ledger: Ledger, now_ns: int) -> Step:
             step = rules.ask(rules.under(ledger, self.limits, now_ns), request, now_ns)
-            return _without_lease(step, request.id, now_ns)
+            return _without_lease(step, request.id)
 
         return self._step(key, change)
 
     def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
         """As ``ledger.look``."""
-        return self._step(
-            key, lambda ledger, now_ns: _without_lease(rules.look(ledger, id, now_ns), id, now_ns)
-        )
+        return self._step(key, lambda ledger, now_ns: _without_lease(rules.look(ledger, id, now_ns), id))
 
     def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
         """As ``ledger.beat``."""
@@ -69,10 +68,11 @@ class Stepping:
         self._step(key, change)
 
 
-def _without_lease(step: Step, name: str, now_ns: int) -> Step:
+def _without_lease(step: Step, name: str) -> Step:
     """Under a rate alone, leave that is handed back in the same step: nothing is left to hand back later."""
     limits = step.ledger.limits
     if limits.in_flight or limits.tokens or not isinstance(step.answer, Go):
         return step
-    after = rules.hand_back(step.ledger, name, now_ns)
-    return Step(after.ledger, replace(step.answer, lease_ns=0), step.woken + after.woken)
+    index = places.index_of(step.ledger.places, name)
+    ledger = step.ledger if index is None else places.ended(step.ledger, index, None)
+    return Step(ledger, replace(step.answer, lease_ns=0), step.woken)
