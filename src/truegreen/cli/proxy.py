@@ -92,7 +92,7 @@ def serve(**asked: Any) -> Exit:
     from truegreen.wiring.environment import environment  # noqa: PLC0415 - as above
 
     return serve_proxy.serve(
-        serve_proxy.wish_of(asked),
+        serve_proxy.wish_of(asked, lambda line: click.echo(line, err=True)),
         files=(asked["ready_file"], asked["session_file"]),
         say=click.echo,
         environment=environment(),

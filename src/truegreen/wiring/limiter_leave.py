@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -35,11 +36,17 @@ from truegreen.wiring.policy import shown_policy
 
 TOKEN_VARIABLE = "TRUEGREEN_LIMITER_TOKEN"  # noqa: S105 - the name of a variable, no secret
 """Where the bearer token for a service stands."""
+_LOOK_S = 1.0
+"""Longest time between two looks at the command; a signal, its end among them, ends the wait before."""
 _PASSED_ON = tuple(
     getattr(signal, name)
     for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
+
+
+Say = Callable[[str], None]
+"""Hears what a person should know while it goes on."""
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +72,7 @@ def limits_in(where: Where) -> LimiterPolicy:
     return policy.limiter
 
 
-def limiter_of(policy: LimiterPolicy, say: Callable[[str], None]) -> Limiter:
+def limiter_of(policy: LimiterPolicy, say: Say) -> Limiter:
     """Leave for threads under a policy; ``say`` is told when the limits are divided.
 
     Raises: UsageProblem ``limiter-wrong-host``, and what the backend raises.
@@ -92,7 +99,7 @@ def holder() -> str:
     return f"{job} of run {run}" if job and run else f"{socket.gethostname()}:{os.getpid()}"
 
 
-def acquire(where: Where, ask: Ask, say: Callable[[str], None]) -> Leave:
+def acquire(where: Where, ask: Ask, say: Say) -> Leave:
     """Leave whose lease nobody keeps alive: it lasts as long as the policy's ``lease_s``."""
     limiter = limiter_of(limits_in(where), say)
     try:
@@ -110,7 +117,7 @@ def release(where: Where, key: Key, lease: str, used_tokens: int | None) -> None
         backend.close()
 
 
-def run(where: Where, ask: Ask, command: tuple[str, ...], say: Callable[[str], None]) -> int:
+def run(where: Where, ask: Ask, command: tuple[str, ...], say: Say) -> int:
     """The exit code of a command that holds leave while it runs; 128 and its number for a signal.
 
     Raises: UsageProblem ``command-not-started``; what asking for leave raises.
@@ -143,36 +150,66 @@ class _Child:
     """The command, and the signals on their way to it."""
 
     def __init__(self) -> None:
-        self.pid: int | None = None
+        self._pid: int | None = None
+        self._early: list[int] | None = None
 
     def told(self, number: int, _frame: object) -> None:
         """Pass a signal on; before there is a command, stop waiting for leave."""
-        if self.pid is None:
+        if number == signal.SIGCHLD:
+            return  # it only ends the wait below
+        if self._pid is not None:
+            if number != signal.SIGINT or not _is_in_foreground():  # else the terminal has told the command
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, number)
+        elif self._early is not None:
+            self._early.append(number)
+        else:
             _stop(number)
-        if number == signal.SIGINT and _is_in_foreground():
-            return  # the terminal has told the command as well
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
 
     def outcome(self, command: tuple[str, ...]) -> int:
         """Start the command and wait for it."""
+        self._early = []
         try:
-            self.pid = os.posix_spawnp(command[0], command, os.environ)
+            self._pid = os.posix_spawnp(command[0], command, os.environ)
         except OSError as err:
             raise UsageProblem(
                 "command-not-started",
                 f"{command[0]} cannot be started: {err.strerror}",
                 hint="truegreen limiter run --help",
             ) from err
-        _, status = os.waitpid(self.pid, 0)
-        code = os.waitstatus_to_exitcode(status)
+        for number in self._early:
+            self.told(number, None)
+        code = os.waitstatus_to_exitcode(_waited(self._pid))
         return code if code >= 0 else 128 - code
+
+
+def _waited(pid: int) -> int:
+    """The wait status of a child.
+
+    A plain ``waitpid`` would sleep through a signal that comes just before it: each writes a byte that ends the wait.
+    """
+    ear, mouth = os.pipe()
+    os.set_blocking(ear, False)
+    os.set_blocking(mouth, False)
+    before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    try:
+        while True:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status
+            select.select((ear,), (), (), _LOOK_S)
+            with contextlib.suppress(BlockingIOError):
+                os.read(ear, 64)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(ear)
+        os.close(mouth)
 
 
 @contextlib.contextmanager
 def _passing_on() -> Iterator[_Child]:
     child = _Child()
-    before = {number: signal.signal(number, child.told) for number in _PASSED_ON}
+    before = {number: signal.signal(number, child.told) for number in (*_PASSED_ON, signal.SIGCHLD)}
     try:
         yield child
     finally:

@@ -33,6 +33,7 @@ from truegreen.wiring.checkout import checkout_of
 from truegreen.wiring.clock import SystemClock
 from truegreen.wiring.model_environment import without_proxy
 from truegreen.wiring.model_proxy import OpenedProxy, Wish
+from truegreen.wiring.policy_ledger import ledger_at
 from truegreen.wiring.proxy_upstreams import Served, served
 
 
@@ -69,7 +70,7 @@ def run(request: Request, environment: Mapping[str, str], say: Callable[[str], N
     Raises: UsageProblem and ReachProblem of the parts, before the command is started.
     """
     upstreams = served(request.upstreams, environment)
-    proxies = [_opened(request, each, environment) for each in upstreams]
+    proxies = [_opened(request, each, environment, say) for each in upstreams]
     is_replay = request.mode is Mode.REPLAY
     guard, stronger = choice.choose(request.guard, refuses=is_replay, tried=choice.trials())
     own = Path(tempfile.mkdtemp(prefix="truegreen-run-"))
@@ -112,7 +113,9 @@ def _run(
         return guarded.run(request.command, made, proxy_ports=[opened.proxy.port for _, opened in proxies])
 
 
-def _opened(request: Request, upstream: Served, environment: Mapping[str, str]) -> OpenedProxy:
+def _opened(
+    request: Request, upstream: Served, environment: Mapping[str, str], warned: Callable[[str], None]
+) -> OpenedProxy:
     is_live = request.mode is Mode.LIVE
     wish = Wish(
         mode=request.mode,
@@ -122,6 +125,7 @@ def _opened(request: Request, upstream: Served, environment: Mapping[str, str]) 
         alias=upstream.alias,
         volatile=request.volatile,
         log=request.log,
+        ledger=None if request.mode is Mode.REPLAY else ledger_at(Path(), warned),
         options=request.options,
     )
     return OpenedProxy(wish, environment=environment, clock=SystemClock())

@@ -29,16 +29,17 @@ from truegreen.core.replay_session import write_session
 from truegreen.proxy.modes import Mode, Options, Pace
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.model_proxy import OpenedProxy, Wish
+from truegreen.wiring.policy_ledger import ledger_at
 from truegreen.wiring.replay_account import Ending
 
 SERVED_ALONE = "it served whoever asked, so nobody knows whether everything ran"
 """Why the account of a served replay never counts as a whole run."""
 
 
-def wish_of(asked: Mapping[str, Any]) -> Wish:
-    """What the command line asks for.
+def wish_of(asked: Mapping[str, Any], warned: Callable[[str], None]) -> Wish:
+    """What the command line asks for, under the limits of the policy that holds here; ``warned`` hears of shares.
 
-    Raises: UsageProblem ``open-proxy-refused`` for an address beyond loopback without leave.
+    Raises: UsageProblem ``open-proxy-refused`` for an address beyond loopback without leave; as ``ledger_at``.
     """
     host = asked["host"]
     if not asked["unsafe_open"] and not _is_loopback(host):
@@ -54,6 +55,7 @@ def wish_of(asked: Mapping[str, Any]) -> Wish:
         alias=asked["alias"],
         volatile=asked["volatile"],
         log=asked["log"],
+        ledger=ledger_at(Path(), warned) if Mode(asked["mode"]) is not Mode.REPLAY else None,
         options=Options(
             host=host,
             port=asked["port"],
