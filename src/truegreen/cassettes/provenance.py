@@ -23,6 +23,8 @@ from truegreen.core.ports import FileChange, TreeEntry
 SEALS = "seals"
 """Folder of seals, in the folder of the recordings."""
 SEAL_SUFFIX = ".dsse.json"
+PREDICATE = "urn:truegreen:recording:v1"
+"""What a seal says of its files: a recorder vouches for them. Another statement by the same key vouches for nothing."""
 
 
 class Unvouched(msgspec.Struct, frozen=True, kw_only=True):

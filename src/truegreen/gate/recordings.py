@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from truegreen.cassettes.contract_check import Checked
-from truegreen.cassettes.provenance import Unvouched, Vouchers, is_seal, unvouched
+from truegreen.cassettes.provenance import PREDICATE, Unvouched, Vouchers, is_seal, unvouched
 from truegreen.core.digest import Sha256
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.policy import Lane
@@ -81,11 +81,11 @@ def _sealed(ground: Ground, lane: Lane, tree: str) -> tuple[dict[str, set[Sha256
     for name in names:
         data = ground.file_at(tree, name)
         try:
-            files = opened(data or b"", keys).files
+            said = opened(data or b"", keys)
         except EvidenceProblem as err:  # no seal of a listed key vouches for nothing
             forged += [name] if err.contradictory else []
             continue
-        for file, digest in files.items():
+        for file, digest in said.files.items() if said.predicate_type == PREDICATE else ():
             sealed.setdefault(file, set()).add(digest)
     return sealed, tuple(forged)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from truegreen.cassettes.check import checked
-from truegreen.cassettes.provenance import SEAL_SUFFIX, SEALS
+from truegreen.cassettes.provenance import PREDICATE, SEAL_SUFFIX, SEALS
 from truegreen.core import seal
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
@@ -30,7 +30,6 @@ from truegreen.wiring.clock import SystemClock
 from truegreen.wiring.event import is_ci
 from truegreen.wiring.reading import bytes_of
 
-PREDICATE = "urn:truegreen:recording:v1"
 KEY_BYTES = 16 << 10
 """Longest private key file that is read, in bytes."""
 SHORT = 12

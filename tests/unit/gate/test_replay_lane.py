@@ -172,12 +172,10 @@ def test_a_recording_of_another_author_holds_and_names_it(actors, tmp_path):
     assert "eve@example.net" in made.line
 
 
-def sealed(files, private=KEY, name="one"):
+def sealed(files, private=KEY, name="one", says="urn:truegreen:recording:v1"):
     """The files with a seal over those that are new."""
     digests = {file: sha256_of(data) for file, data in files.items()}
-    seal = sealed_bytes(
-        digests, predicate_type="urn:truegreen:recording:v1", predicate={}, private_key=private
-    )
+    seal = sealed_bytes(digests, predicate_type=says, predicate={}, private_key=private)
     return {**files, f"seals/{name}.dsse.json": seal}
 
 
@@ -188,6 +186,13 @@ def test_a_sealed_recording_counts_whoever_commits_it(actors, tmp_path):
     assert [] == codes(decide_stage(moved.stage, tmp_path / "evidence"))
     moved = with_files(actors, sealed(files, new_private_key()), author="eve@example.net")
     assert [("recording-unvouched", Word.HOLD)] == codes(decide_stage(moved.stage, tmp_path / "again"))
+
+
+def test_another_statement_by_a_listed_key_vouches_for_nothing(actors, tmp_path):
+    """A release that the same key signed says nothing about who recorded."""
+    files = sealed(recorded(tmp_path, MORE), says="https://slsa.dev/provenance/v1")
+    moved = with_files(actors, files, author="eve@example.net")
+    assert [("recording-unvouched", Word.HOLD)] == codes(decide_stage(moved.stage, tmp_path / "evidence"))
 
 
 def test_a_forged_seal_blocks(actors, tmp_path):
