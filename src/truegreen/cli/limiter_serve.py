@@ -4,42 +4,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.outcome import Exit
 
-LIMITS: Final = ("rate", "burst", "capacity", "tokens_per_minute", "lease_s", "wait_s")
-"""Options that are limits."""
 _PATH = click.Path(path_type=Path)
 
 
 @click.command(name="serve")
-@click.option("--rate", metavar="CALLS/TIME", help="Rate, such as 10/s or 12/min.")
 @click.option(
-    "--burst", type=int, default=1, show_default=True, metavar="N", help="Calls at once after a quiet time."
+    "--policy", type=_PATH, metavar="FILE", help="Takes all limits from the table [limiter] of a policy."
 )
+@click.option("--rate", metavar="CALLS/TIME", help="Rate, such as 10/s or 12/min.")
+@click.option("--burst", type=int, metavar="N", help="Calls at once after a quiet time.  [default: 1]")
 @click.option("--capacity", type=int, metavar="N", help="Calls in flight.")
 @click.option("--tokens-per-minute", type=int, metavar="N", help="Tokens of prompts and answers.")
-@click.option(
-    "--lease",
-    "lease_s",
-    type=float,
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="Length of a lease.",
-)
+@click.option("--lease", "lease_s", type=float, metavar="SECONDS", help="Length of a lease.  [default: 60]")
 @click.option(
     "--wait",
     "wait_s",
     type=float,
-    default=90,
-    show_default=True,
     metavar="SECONDS",
-    help="Longest wait of an ask that names none.",
+    help="Longest wait of an ask that names none.  [default: 90]",
 )
 @click.option("--state", type=_PATH, metavar="FOLDER", help="Keeps the ledgers, on a disk of this host.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing: a restart begins anew.")
@@ -90,12 +79,12 @@ def serve(**given: Any) -> Exit:
     address, docs/how-to-share-one-endpoint.md says when to use it.
     """
     from truegreen.limiter.http.store import FileStore, MemoryStore  # noqa: PLC0415 - the help need not load it
-    from truegreen.wiring.limiter_limits import limits_of  # noqa: PLC0415 - as above
+    from truegreen.wiring.limiter_limits import DEFAULTS, limits_of  # noqa: PLC0415 - as above
     from truegreen.wiring.limiter_serve import Place  # noqa: PLC0415 - as above
     from truegreen.wiring.limiter_serve import serve as served  # noqa: PLC0415 - as above
 
     _refuse_halves(given)
-    limits = limits_of(**{name: given[name] for name in LIMITS})
+    limits = limits_of(given["policy"], {name: given[name] for name in DEFAULTS})
     return served(
         Place(**{name: given[name] for name in Place.__struct_fields__}),
         tokens=given["tokens"],

@@ -1,72 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits from the words of a command line.
+"""Limits from the words of a command line, or from a policy file that it names.
 
-What it decides: how a rate is written. What it leaves: which numbers are limits, to ``limiter.limits``.
+What it decides: what is taken from where. What it leaves: how a rate is written, to ``core.rates``; which numbers are
+limits, to ``limiter``.
 
-- A rate is a whole number of calls and a unit: ``10/s``, ``12/min``, ``5000/h``.
+- A policy says all limits or none: beside it no limit stands on the command line.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from truegreen.core.errors import UsageProblem
 from truegreen.core.quoted import quoted
+from truegreen.core.rates import rate_of
+from truegreen.limiter.from_policy import limits_of as limits_of_policy
 from truegreen.limiter.limits import SECOND, Limits, checked
+from truegreen.wiring.limiter_leave import Where, limits_in
 
-RATE: Final = re.compile(r"([1-9][0-9]{0,6})/(s|min|h)")
-UNIT_NS: Final = {"s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
+HINT: Final = "truegreen limiter serve --help"
+DEFAULTS: Final = {
+    "rate": None,
+    "burst": 1,
+    "capacity": None,
+    "tokens_per_minute": None,
+    "lease_s": 60.0,
+    "wait_s": 90.0,
+}
+"""Options that are limits, and what stands where one is left out."""
 
 
-def limits_of(  # noqa: PLR0913 - a parameter for each limit
-    *,
-    rate: str | None,
-    burst: int,
-    capacity: int | None,
-    tokens_per_minute: int | None,
-    lease_s: float,
-    wait_s: float,
-) -> Limits:
-    """Limits from options, None for no such limit.
+def limits_of(policy: Path | None, given: dict[str, Any]) -> Limits:
+    """Limits from a policy file, or from options (the names of ``DEFAULTS``, None where one is left out).
 
-    Raises: UsageProblem ``bad-rate``, ``limit-out-of-range``.
+    Raises: UsageProblem ``bad-command-line``, ``bad-rate``, ``limit-out-of-range``, and as ``limits_in``.
     """
-    calls, per_ns = rate_of(rate) if rate else (None, SECOND)
+    said = {name: value for name, value in given.items() if value is not None}
+    if policy is None:
+        return _of_options({**DEFAULTS, **said})
+    if said:
+        raise UsageProblem(
+            "bad-command-line",
+            f"{', '.join(said)} and a policy are given, and the policy says all limits",
+            hint=HINT,
+        )
+    return limits_of_policy(
+        limits_in(Where(source=str(policy.absolute()), repository=policy.absolute().parent))
+    )
+
+
+def _of_options(given: dict[str, Any]) -> Limits:
+    calls, per_ns = _rate(given["rate"]) if given["rate"] is not None else (None, SECOND)
     return checked(
         Limits(
             calls=calls,
             per_ns=per_ns,
-            burst=burst,
-            in_flight=capacity,
-            tokens=tokens_per_minute,
-            lease_ns=_nanoseconds("a lease", lease_s),
-            wait_ns=_nanoseconds("a wait", wait_s),
+            burst=given["burst"],
+            in_flight=given["capacity"],
+            tokens=given["tokens_per_minute"],
+            lease_ns=_nanoseconds("a lease", given["lease_s"]),
+            wait_ns=_nanoseconds("a wait", given["wait_s"]),
         )
     )
+
+
+def _rate(text: str) -> tuple[int, int]:
+    try:
+        return rate_of(text)
+    except ValueError as err:
+        raise UsageProblem(
+            "bad-rate",
+            f"{quoted(text)} is no rate, calls per time are asked, such as 10/s, 12/min or 5000/h",
+            hint=HINT,
+        ) from err
 
 
 def _nanoseconds(name: str, seconds: float) -> int:
     if not math.isfinite(seconds):
         raise UsageProblem(
-            "limit-out-of-range",
-            f"{name} of {seconds} s is no time, a number of seconds is asked",
-            hint="truegreen limiter serve --help",
+            "limit-out-of-range", f"{name} of {seconds} s is no time, a number of seconds is asked", hint=HINT
         )
     return round(seconds * SECOND)
-
-
-def rate_of(text: str) -> tuple[int, int]:
-    """Calls, and the nanoseconds in which they are allowed.
-
-    Raises: UsageProblem ``bad-rate``.
-    """
-    found = RATE.fullmatch(text)
-    if found is None:
-        raise UsageProblem(
-            "bad-rate",
-            f"{quoted(text)} is no rate, calls per time are asked, such as 10/s, 12/min or 5000/h",
-            hint="truegreen limiter serve --help",
-        )
-    return int(found[1]), UNIT_NS[found[2]]
