@@ -134,8 +134,12 @@ def _usage(documents: list[dict[str, Any]]) -> Usage | None:
         return None
     details = merged.get("prompt_tokens_details") or merged.get("input_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    prompt = _count(merged, "prompt_tokens", "input_tokens", "promptTokenCount")
+    if prompt is not None:  # messages count what a cache served or stored beside the input, not in it
+        beside = ("cache_read_input_tokens", "cache_creation_input_tokens")
+        prompt += sum(_count(merged, name) or 0 for name in beside)
     return Usage(
-        prompt_tokens=_count(merged, "prompt_tokens", "input_tokens", "promptTokenCount"),
+        prompt_tokens=prompt,
         completion_tokens=_count(merged, "completion_tokens", "output_tokens", "candidatesTokenCount"),
         total_tokens=_count(merged, "total_tokens", "totalTokenCount"),
         cached_tokens=cached

@@ -39,7 +39,7 @@ MESSAGE = {
     "model": "m-1",
     "stop_reason": "max_tokens",
     "content": [{"type": "text", "text": "a"}, {"type": "tool_use"}, {"type": "text", "text": "b"}],
-    "usage": {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 1},
+    "usage": {"input_tokens": 0, "output_tokens": 2, "cache_read_input_tokens": 1},
 }
 GENERATED = {
     "modelVersion": "m-1",
@@ -70,7 +70,7 @@ STREAMS = {
     "messages": [
         {
             "type": "message_start",
-            "message": {"model": "m-1", "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}},
+            "message": {"model": "m-1", "content": [], "usage": {"input_tokens": 0, "output_tokens": 1}},
         },
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}},
         {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": "b"}},

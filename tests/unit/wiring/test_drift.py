@@ -124,6 +124,34 @@ def test_an_endpoint_that_does_not_answer_says_nothing(cassettes, endpoint, faul
     assert (3, "unknown", 0) == (done.exit, done.verdict.word, done.verdict.judged)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}),
+        ("/v1/responses", {"input": "x"}),
+        ("/v1/messages", {"messages": [{"role": "user", "content": "x"}], "max_tokens": 9}),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_every_api_is_asked_again_whole_and_streamed(tmp_path, endpoint, path, body, stream):
+    """The decision is read out of each form."""
+    data = json.dumps({"model": "m", "stream": stream, **body}).encode()
+    answer = httpx2.post(endpoint(_rule()).url.removesuffix("/v1") + path, content=data)
+    headers = (("x-api-key", "old"), ("content-type", "application/json"), *LABELS)
+    recorder(tmp_path, KeyRules(host="model")).keep(
+        Asked(method="POST", path=path, body=data, headers=headers),
+        Answered(
+            status=200,
+            headers=tuple(answer.headers.multi_items()),
+            chunks=(Chunk(after_s=0, data=answer.content),),
+        ),
+    )
+    write_contracts(tmp_path)
+    same, other = (_ask(tmp_path, endpoint(_rule(label)).url) for label in ("bug", "feature"))
+    assert ("no-drift-shown", 1, 0) == (same.verdict.word, same.verdict.decisions, same.verdict.flipped)
+    assert 1 == other.verdict.flipped
+
+
 def test_nobody_there_says_nothing(cassettes):
     """A port that nobody listens on."""
     assert 3 == _ask(cassettes, "http://127.0.0.1:9").exit
