@@ -2,6 +2,7 @@
 """Hostile records of replays: each contradiction blocks, what is about something else is stale."""
 
 import os
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -169,6 +170,29 @@ def test_what_the_schema_does_not_know_is_refused(told, name):
 def test_damaged_bytes_never_count(told, bytes_of, code):
     """A cut record holds, a key that stands twice blocks."""
     assert code == told(bytes_of)[1]
+
+
+def test_a_record_that_is_gone_or_cut_anywhere_is_never_admitted(actors, tmp_path):
+    """Removing or damaging a member of the expected set never turns green."""
+    data = write_record(actors.stage.ledgers[PATH])
+    places = sorted({len(data) * part // 60 for part in range(60)} | {len(data) - 1})
+    words = {
+        decide_stage(actors.stage.with_evidence(PATH, data[:place]), tmp_path / str(place)).word
+        for place in places
+    }
+    assert words <= {Word.HOLD, Word.BLOCK}
+    gone = replace(actors.stage, ledgers={k: v for k, v in actors.stage.ledgers.items() if k != PATH})
+    made = decide_stage(gone, tmp_path / "gone")
+    assert (Word.HOLD, "missing-record") == (made.word, made.code)
+
+
+def test_two_replays_of_one_attempt_contradict_each_other(actors, tmp_path):
+    """One that failed and one that passes: nobody chooses between them."""
+    record = actors.stage.ledgers[PATH]
+    failed = session(command_exit=1)(record)
+    stage = actors.stage.with_evidence(f"again/{PATH.rpartition('/')[2]}", failed)
+    made = decide_stage(stage, tmp_path / "evidence")
+    assert (Word.BLOCK, True) == (made.word, "two-records" in {cause.code for cause in made.causes})
 
 
 def test_a_gate_without_a_reader_holds(actors, tmp_path, monkeypatch):
