@@ -21,10 +21,10 @@ from typing import Final
 
 import msgspec
 
-TEMPLATE: Final = "x-truegreen-template"
-"""Header that names the template."""
-TEMPLATE_VERSION: Final = "x-truegreen-template-version"
-"""Header that names its version."""
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION
+
+__all__ = ["TEMPLATE", "TEMPLATE_VERSION", "Place", "Places", "places"]
+
 USUAL_ACCEPT: Final = frozenset({"*/*", "application/json", "application/json, text/plain, */*"})
 """What clients accept without meaning anything by it."""
 

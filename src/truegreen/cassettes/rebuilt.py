@@ -19,11 +19,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from truegreen.cassettes.multipart import Part, joined
-from truegreen.cassettes.places import TEMPLATE, TEMPLATE_VERSION
 from truegreen.core.canonical import Spelled
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
-from truegreen.core.recording import Asked
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION, Asked
 
 BOUNDARY: Final = "truegreen-boundary-7MA4YWxkTrZu0gW"
 FORM: Final = "application/x-www-form-urlencoded"

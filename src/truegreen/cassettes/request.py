@@ -26,13 +26,13 @@ import msgspec
 
 from truegreen.cassettes import coding, multipart
 from truegreen.cassettes.paths import Path, leaves, spelled
-from truegreen.cassettes.places import TEMPLATE, TEMPLATE_VERSION, Place
+from truegreen.cassettes.places import Place
 from truegreen.cassettes.rules import KeyRules
 from truegreen.core.canonical import Limits, read_spelled
 from truegreen.core.digest import sha256_of
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
-from truegreen.core.recording import Asked
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION, Asked
 
 BODY_LIMITS: Final = Limits(max_bytes=64 << 20, max_depth=64)
 """How much of a body is read as JSON; a larger or deeper one is keyed as bytes."""

@@ -9,7 +9,14 @@ What it decides: shapes. What it leaves: keys, files and scrubbing, to ``cassett
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+TEMPLATE: Final = "x-truegreen-template"
+"""Header by which a caller names the template of a request; it never goes on to the endpoint."""
+TEMPLATE_VERSION: Final = "x-truegreen-template-version"
+"""Header that names the template's version; it never goes on either."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ import httpx2
 
 from truegreen.core.errors import TruegreenProblem, UsageProblem
 from truegreen.core.ports import RecordingPort
-from truegreen.core.recording import Answered, Asked, Chunk, Miss
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION, Answered, Asked, Chunk, Miss
 from truegreen.proxy import refusal
 from truegreen.proxy.body import BodyReader
 from truegreen.proxy.modes import Mode, Options, Pace, check_recordings
@@ -83,10 +83,12 @@ class Inside:
         return None
 
     def passing(self, request: httpx2.Request) -> Passing | None:
-        """What reads the answer beside, in ``record``."""
-        if self.mode is not Mode.RECORD:
-            return None
-        return Passing(request, session=self.session, options=self._options)
+        """What reads the answer beside, in ``record``; what names the template does not go on from here."""
+        is_kept = self.mode is Mode.RECORD
+        passing = Passing(request, session=self.session, options=self._options) if is_kept else None
+        for name in (TEMPLATE, TEMPLATE_VERSION):
+            request.headers.pop(name, None)
+        return passing
 
     def _is_foreign(self, request: httpx2.Request) -> bool:
         url, own = request.url, self._upstream

@@ -19,13 +19,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from truegreen.core.recording import Asked
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION, Asked
 from truegreen.proxy.request import MAX_HEAD_BYTES, Head, NotForwardableError, RequestReader
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 LENGTHS: Final = re.compile(rb"^content-length[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 OF_THE_CONNECTION: Final = frozenset({b"content-length", b"transfer-encoding", b"expect", b"trailer"})
 """Headers that say how a request was framed, not what was asked."""
+KEPT_HERE: Final = frozenset({b"expect", TEMPLATE.encode(), TEMPLATE_VERSION.encode()})
+"""Headers that do not go on: this hop has answered the first, and the others are for recordings."""
 CONNECT_SAYS: Final = "connect"
 
 
@@ -68,8 +70,8 @@ class Whole:
         )
 
     def onward(self, *, prefix: str, authority: str, sample: str | None) -> bytes:
-        """The bytes that the upstream gets."""
-        head = self.head.rewritten(prefix=prefix, host=authority, sample=sample, without={b"expect"})
+        """The bytes that the upstream gets; what names the template stays here."""
+        head = self.head.rewritten(prefix=prefix, host=authority, sample=sample, without=KEPT_HERE)
         return head + self.framed
 
 

@@ -112,6 +112,24 @@ def test_another_endpoint_is_refused_in_every_mode(kind, url, mode):
 
 
 @kinds
+@pytest.mark.parametrize("mode", [Mode.RECORD, Mode.LIVE])
+def test_what_names_the_template_does_not_go_on(kind, mode):
+    """The recording knows it, the endpoint never hears of it."""
+    sent, within = [], _inner(kind)
+
+    def answer(request):
+        sent.extend(name.lower() for name in request.headers)
+        return within.handler(request)
+
+    recordings = {"recordings": MemoryRecordings()} if mode is Mode.RECORD else {}
+    transport = kind(mode, URL, inner=httpx2.MockTransport(answer), **recordings)
+    _ask(transport, headers={"X-TrueGreen-Template": "plan", "x-truegreen-template-version": "4", "x-a": "1"})
+    assert (True, False) == ("x-a" in sent, any("truegreen" in name for name in sent))
+    for asked, _ in recordings["recordings"].kept if recordings else ():
+        assert "x-truegreen-template" in {name.lower() for name, _ in asked.headers}
+
+
+@kinds
 def test_record_keeps_the_pieces_that_passed(kind):
     """Boundaries, content coding and spelling of headers stay; the client gets the same bytes."""
     recordings = MemoryRecordings()

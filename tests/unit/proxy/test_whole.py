@@ -71,6 +71,17 @@ def test_a_client_that_waits_for_leave_to_send_gets_it_once_and_the_upstream_nev
     assert "expect" not in [name.lower() for name, _ in whole.asked(prefix="").headers]
 
 
+def test_what_names_the_template_stays_here():
+    """The recording knows it, the upstream never hears of it."""
+    whole, _ = _whole(
+        request(headers=("X-TrueGreen-Template: plan", "x-truegreen-template-version: 4", "x-a: 1"))
+    )
+    assert b"truegreen" not in whole.onward(prefix="", authority="up", sample=None).lower()
+    assert {"x-truegreen-template", "x-truegreen-template-version", "x-a"} <= {
+        name.lower() for name, _ in whole.asked(prefix="").headers
+    }
+
+
 def test_headers_of_the_connection_are_no_part_of_what_was_asked():
     """Host, framing and hop-by-hop headers go; the rest keeps spelling and order."""
     whole, _ = _whole(request(headers=("X-A: 1", "Connection: X-Hop", "X-Hop: 1", "TE: trailers", "x-a: 2")))

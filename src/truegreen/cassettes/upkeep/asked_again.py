@@ -16,11 +16,10 @@ from typing import Final
 from truegreen.cassettes.cassette import Cassette
 from truegreen.cassettes.cassette_file import rules_of, stored_document
 from truegreen.cassettes.key import key_of
-from truegreen.cassettes.places import TEMPLATE, TEMPLATE_VERSION
 from truegreen.cassettes.rebuilt import rebuilt
 from truegreen.cassettes.rules import KeyRules
 from truegreen.core.errors import EvidenceProblem
-from truegreen.core.recording import Asked
+from truegreen.core.recording import TEMPLATE, TEMPLATE_VERSION, Asked
 
 CODE: Final = "cannot-be-asked-again"
 OUR_HEADERS: Final = frozenset({TEMPLATE, TEMPLATE_VERSION})
