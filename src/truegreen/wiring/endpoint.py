@@ -24,6 +24,9 @@ from truegreen.endpoint.local import LocalModel, LocalSettings
 from truegreen.endpoint.scenario_file import load_scenario
 from truegreen.wiring.atomic import write_atomic
 
+LOOK_S = 0.2
+"""Seconds between two looks for a signal: one that another thread takes does not wake a thread that waits."""
+
 
 def serve_fake(scenario: Path, *, port: int, ready_file: Path | None, say: Callable[[str], None]) -> Exit:
     """Serve a scenario file until a signal; ``say`` gets the line that announces it.
@@ -64,7 +67,8 @@ def _serve(
             if ready_file is not None:
                 write_atomic(ready_file, f"{line}\n".encode())
             say(line)
-            told_to_stop.wait()
+            while not told_to_stop.wait(LOOK_S):
+                pass
     finally:
         signal.signal(signal.SIGTERM, before)
     return Exit.DONE

@@ -32,6 +32,8 @@ from truegreen.wiring.model_proxy import OpenedProxy, Wish
 from truegreen.wiring.policy_ledger import ledger_at
 from truegreen.wiring.replay_account import Ending
 
+LOOK_S = 0.2
+"""Seconds between two looks for a signal: one that another thread takes does not wake a thread that waits."""
 SERVED_ALONE = "it served whoever asked, so nobody knows whether everything ran"
 """Why the account of a served replay never counts as a whole run."""
 
@@ -95,7 +97,8 @@ def serve(
             if ready_file is not None:
                 write_atomic(ready_file, f"{line}\n".encode())
             say(line)
-            told_to_stop.wait()
+            while not told_to_stop.wait(LOOK_S):
+                pass
     finally:
         signal.signal(signal.SIGTERM, before)
         _conclude(opened, session_file, say)
