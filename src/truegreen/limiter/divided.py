@@ -13,13 +13,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Final
 
 from truegreen.core.admission import Pressure
-from truegreen.core.errors import TruegreenProblem
+from truegreen.core.errors import ReachProblem, TruegreenProblem
 from truegreen.limiter.backend import NO_PRESSURE, Backend, Key
 from truegreen.limiter.limits import Limits, divided
 from truegreen.limiter.memory import Memory
+from truegreen.limiter.opening import opened
 from truegreen.limiter.state import Answer, Ledger, Request
+
+UNREACHABLE: Final = "limiter-unreachable"
+"""The only problem that a share stands in for."""
 
 
 class Divided:
@@ -46,7 +51,7 @@ class Divided:
         try:
             answer = self._whole.ask(key, request)
         except TruegreenProblem as problem:
-            if problem.code != "limiter-unreachable":
+            if problem.code != UNREACHABLE:
                 raise
             self._turn(is_apart=True, why=problem.message)
             with self._lock:
@@ -98,3 +103,63 @@ class Divided:
             self._say(f"{why}; until then one of {self._shares} shares of the limits is used")
         elif turned:
             self._say(f"{self.name} is there again; the whole limits are used")
+
+
+class Absent:
+    """A count that could not even be opened: implements ``backend.Backend`` as far as saying so."""
+
+    is_quick: Final = True
+
+    def __init__(self, name: str, problem: ReachProblem) -> None:
+        """``problem`` is what every question is answered with."""
+        self.name: Final = name
+        self._problem: Final = problem
+
+    def ask(self, key: Key, request: Request) -> Answer:
+        """Raises: the problem."""
+        del key, request
+        raise self._problem
+
+    def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
+        """Raises: the problem."""
+        del key, id
+        raise self._problem
+
+    def beat(self, key: Key, id: str) -> Answer:  # noqa: A002 - as above
+        """Raises: the problem."""
+        del key, id
+        raise self._problem
+
+    def hand_back(
+        self,
+        key: Key,
+        id: str,  # noqa: A002 - as above
+        *,
+        used_tokens: int | None = None,
+        is_unused: bool = False,
+        pressure: Pressure = NO_PRESSURE,
+    ) -> None:
+        """Raises: the problem."""
+        del key, id, used_tokens, is_unused, pressure
+        raise self._problem
+
+    def state(self, key: Key) -> Ledger:
+        """Raises: the problem."""
+        del key
+        raise self._problem
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def opened_or_absent(url: str, limits: Limits, token: str) -> Backend:
+    """The backend at an address, or one that says why it cannot be reached.
+
+    Raises: as ``opening.opened``, but ReachProblem ``limiter-unreachable``.
+    """
+    try:
+        return opened(url, limits, token=token)
+    except ReachProblem as problem:
+        if problem.code != UNREACHABLE:
+            raise
+        return Absent(url, problem)

@@ -27,7 +27,7 @@ from truegreen.core.errors import UsageProblem
 from truegreen.core.policy import LimiterPolicy
 from truegreen.limiter.backend import Backend, Key
 from truegreen.limiter.client import Limiter
-from truegreen.limiter.divided import Divided
+from truegreen.limiter.divided import Divided, opened_or_absent
 from truegreen.limiter.file import File
 from truegreen.limiter.from_policy import ask_host, limits_of
 from truegreen.limiter.http.overview import Overview, overview
@@ -77,11 +77,12 @@ def limiter_of(policy: LimiterPolicy, say: Say) -> Limiter:
 
     Raises: UsageProblem ``limiter-wrong-host``, and what the backend raises.
     """
-    if policy.on_unreachable == "divide":
-        whole, limits = _backend(policy), limits_of(policy)
-        return Limiter(Divided(whole, limits, policy.shares, say), holder=holder())
     ask_host(policy, socket.gethostname())
-    return limiter_at(policy.backend, limits_of(policy), token=_token(), holder=holder())
+    limits = limits_of(policy)
+    if policy.on_unreachable == "divide":
+        whole = opened_or_absent(policy.backend, limits, _token())
+        return Limiter(Divided(whole, limits, policy.shares, say), holder=holder())
+    return limiter_at(policy.backend, limits, token=_token(), holder=holder())
 
 
 def _backend(policy: LimiterPolicy) -> Backend:

@@ -17,9 +17,9 @@ from truegreen.core.policy import POLICY_FILE
 from truegreen.core.policy_read import read_policy
 from truegreen.core.ports import AsyncLedgerPort
 from truegreen.limiter.async_client import AsyncLimiter
-from truegreen.limiter.divided import Divided
+from truegreen.limiter.divided import Divided, opened_or_absent
 from truegreen.limiter.from_policy import ask_host, limits_of
-from truegreen.limiter.opening import async_limiter_at, opened
+from truegreen.limiter.opening import async_limiter_at
 from truegreen.wiring.checkout import checkout_of
 from truegreen.wiring.limiter_leave import TOKEN_VARIABLE, Say, holder
 from truegreen.wiring.policy import file_bytes, known_kinds
@@ -39,6 +39,6 @@ def ledger_at(folder: Path, say: Say) -> AsyncLedgerPort | None:
     ask_host(policy, socket.gethostname())
     limits, token = limits_of(policy), os.environ.get(TOKEN_VARIABLE, "")
     if policy.on_unreachable == "divide":
-        whole = opened(policy.backend, limits, token=token)
+        whole = opened_or_absent(policy.backend, limits, token)
         return AsyncLimiter(Divided(whole, limits, policy.shares, say), holder=holder())
     return async_limiter_at(policy.backend, limits, token=token, holder=holder())

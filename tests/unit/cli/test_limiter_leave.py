@@ -176,6 +176,17 @@ def test_a_count_that_is_away_fails_closed_or_is_divided(place, tmp_path, capfd)
     assert "until then one of 4 shares of the limits is used" in capfd.readouterr().err
 
 
+def test_a_count_that_cannot_even_be_opened_is_divided_as_well(place, tmp_path, capfd):
+    """A file stands where its folder should be; a command that is held with a share runs."""
+    (tmp_path / "count").write_bytes(b"")
+    assert 3 == run(["limiter", "run", "--", "true"])
+    assert "[limiter-unreachable]" in capfd.readouterr().err
+    place("capacity = 4", 'on_unreachable = "divide"', "shares = 2")
+    assert 0 == run(["limiter", "run", "--", "true"])
+    assert "until then one of 2 shares of the limits is used" in capfd.readouterr().err
+    assert 3 == run(["limiter", "status"])
+
+
 def test_the_holder_is_the_job_of_the_runner(place, monkeypatch, capfd):
     """So that status names a job and not a number."""
     monkeypatch.setenv("GITHUB_JOB", "evals")

@@ -7,7 +7,7 @@ from truegreen.core.admission import Ask
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.limiter.backend import Key
 from truegreen.limiter.client import Limiter
-from truegreen.limiter.divided import Divided
+from truegreen.limiter.divided import Divided, opened_or_absent
 from truegreen.limiter.limits import MINUTE, Limits, checked
 from truegreen.limiter.memory import Memory
 from truegreen.limiter.state import Go, Queued, Refused, Request
@@ -114,3 +114,35 @@ def test_limits_that_cannot_be_divided_are_refused_at_once(whole, said):
     """Not when the count is away."""
     with pytest.raises(UsageProblem, match="capacity is 6 and cannot be divided into 7 shares"):
         Divided(whole, LIMITS, 7, said.append)
+
+
+def test_what_cannot_be_opened_says_so_to_every_question(tmp_path):
+    """Only for what cannot be reached; another problem stays one."""
+    (tmp_path / "file").write_bytes(b"")
+    absent = opened_or_absent(f"file:{tmp_path}/file/count", LIMITS, "")
+    for question in (
+        lambda: absent.ask(KEY, Request(id="a")),
+        lambda: absent.look(KEY, "a"),
+        lambda: absent.beat(KEY, "a"),
+        lambda: absent.hand_back(KEY, "a"),
+        lambda: absent.state(KEY),
+    ):
+        with pytest.raises(ReachProblem, match="cannot be used"):
+            question()
+    absent.close()
+    with pytest.raises(UsageProblem):
+        opened_or_absent("nowhere:", LIMITS, "")
+    there = opened_or_absent(f"file:{tmp_path}/count", LIMITS, "")
+    assert isinstance(there.ask(KEY, Request(id="a")), Go)
+    there.close()
+
+
+def test_an_unreadable_file_system_is_not_divided(tmp_path, monkeypatch):
+    """Nor is a state that cannot be trusted when it is opened."""
+
+    def broken(url, limits, token):
+        raise ReachProblem("limiter-state-unreadable", "the state is broken")
+
+    monkeypatch.setattr("truegreen.limiter.divided.opened", broken)
+    with pytest.raises(ReachProblem, match="the state is broken"):
+        opened_or_absent(f"file:{tmp_path}", LIMITS, "")

@@ -110,7 +110,7 @@ def test_a_file_is_read_no_further_than_a_reader_looks(tmp_path):
 def test_every_kind_of_the_design_is_known():
     """Built ones may be required unless a model judges in them."""
     kinds = known_kinds()
-    assert {"sample-ledger"} == {name for name, facts in kinds.items() if facts.built}
+    assert {"contract-check", "sample-ledger"} == {name for name, facts in kinds.items() if facts.built}
     assert {"label-votes", "retry-verdict", "review-verdict"} <= {
         name for name, facts in kinds.items() if facts.model_backed
     }
