@@ -279,7 +279,7 @@ def of_said(said, one, place):
 
 def judged_another_tree(record, world):
     """Whether a record judged something else; whatever else may be wrong with it, in these worlds it judged the same."""
-    return record.wrong == "tree" or any(
+    return record.wrong in ("tree", "off-branch") or any(
         run.head == "pr-behind" for run in world.runs if run.id == record.run
     )
 

@@ -246,6 +246,14 @@ def bases():
         one = lane(rule, base=base)
         runs = (Run(1, (Attempt(0, (job(one),)),)),)
         yield World((one,), runs, (record(one, outcome=outcome, wrong=wrong),))
+    one = lane("pool")
+    runs = (Run(1, tuple(Attempt(at, (job(one),)) for at in (0, 50))),)
+    for event, wrong, standing in product(
+        ("pull_request", "push", "merge_group"), (BEHIND, "off-branch"), ("samples", "left-none", "other-key")
+    ):
+        said = (Said(1, 1, standing, "holds" if standing == "samples" else None),)
+        records = (record(one, wrong=wrong), record(one, attempt=2, chain=said))
+        yield World((one,), runs, records, event=event)
 
 
 def twins():
