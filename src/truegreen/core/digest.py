@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NewType
 
 from truegreen.core.errors import EvidenceProblem
@@ -78,6 +78,15 @@ def h1(files: Iterable[tuple[str, Sha256]]) -> H1:
     lines = sorted((nfc(name).encode(), parse_digest(content)[7:].encode()) for name, content in listed)
     summary = hashlib.sha256(b"".join(b"%s  %s\n" % (content, name) for name, content in lines))
     return H1("h1:" + base64.b64encode(summary.digest()).decode())
+
+
+def h1_of_files(files: Mapping[str, bytes | None]) -> H1 | None:
+    """The digest of the plain files of a folder, by their names from it; None if there are none.
+
+    None in the place of content stands for what is no regular file: it is left out. Raises: as ``h1``.
+    """
+    plain = [(name, sha256_of(content)) for name, content in files.items() if content is not None]
+    return h1(plain) if plain else None
 
 
 def is_lfs_pointer(data: bytes) -> bool:

@@ -24,6 +24,7 @@ from truegreen.cassettes.contract_check import Checked, ContractCheckBody
 from truegreen.cassettes.contract_check import Finding as Wrong
 from truegreen.core.baseline import LaneBaseline
 from truegreen.core.decision import Cause, LaneRow
+from truegreen.core.digest import H1, h1_of_files
 from truegreen.core.instants import instant
 from truegreen.core.lane_digests import LaneDigests
 from truegreen.core.outcome import Outcome, Word
@@ -51,6 +52,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Its body."""
     checked: Checked
     """The recordings of the tested tree."""
+    committed: H1 | None
+    """Digest of the folder of the tested tree; None if nothing is in it."""
     provenance: Provenance
     """Who vouches for those that are new."""
     digests: LaneDigests
@@ -108,9 +111,15 @@ def nothing_left(view: View) -> Iterator[Cause]:
 
 
 def recordings_stayed(view: View) -> Iterator[Cause]:
-    """The replay read committed bytes and changed none."""
-    if view.session is not None and view.session.before != view.session.after:
-        yield view.block("recordings-changed", before=str(view.session.before), after=str(view.session.after))
+    """The replay read the tested tree's bytes and changed none."""
+    session = view.session
+    if session is not None and not session.before == session.after == view.committed:
+        yield view.block(
+            "recordings-changed",
+            before=str(session.before),
+            after=str(session.after),
+            committed=str(view.committed),
+        )
 
 
 def guard_is_enough(view: View) -> Iterator[Cause]:
@@ -238,6 +247,7 @@ def _view(evidence: LaneEvidence, ground: Ground) -> View:
         candidate=candidate,
         body=candidate.body,
         checked=recordings_at(ground, tree, lane.cassettes),
+        committed=h1_of_files(ground.folder_at(tree, lane.cassettes)),
         provenance=provenance_of(ground, lane, head=subject.head_sha, base=base, tree=tree),
         digests=ground.digests(lane, tree),
         agreed=of_lane(ground.baseline_at(tree), lane.name),

@@ -25,6 +25,7 @@ import msgspec
 from truegreen import version
 from truegreen.cassettes.check import checked
 from truegreen.cassettes.contract_check import SCHEMA, Checked, ContractCheckBody, Finding, Made
+from truegreen.core.digest import H1, h1_of_files
 from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.lane_digests import Components
 from truegreen.core.outcome import Exit
@@ -154,16 +155,17 @@ def _result(  # noqa: PLR0913, PLR0917 - a result is made of these
     record: Path | None,
     found: Checked | None = None,
 ) -> CheckResult:
+    files = folder_files(folder)
     return CheckResult(
         folder=shown,
-        checked=found or checked(folder_files(folder)),
-        replay=tuple(_replay(session, lane)) if session else (),
+        checked=found or checked(files),
+        replay=tuple(_replay(session, lane, h1_of_files(files))) if session else (),
         session=session,
         record=record,
     )
 
 
-def _replay(session: ReplaySession, lane: Lane | None) -> Iterator[Finding]:
+def _replay(session: ReplaySession, lane: Lane | None, there: H1 | None) -> Iterator[Finding]:
     """Faults of the replay itself, in the gate's words and weights."""
     for miss in session.misses if session.complete else ():
         nearest = f"; the nearest, {miss.nearest}, differs at {miss.differs_at}" if miss.nearest else ""
@@ -177,8 +179,9 @@ def _replay(session: ReplaySession, lane: Lane | None) -> Iterator[Finding]:
     if session.upstream_calls or session.guard_stops:
         told = f"{session.upstream_calls} calls upstream, {session.guard_stops} stopped by the guard"
         yield _finding("replay-reached-out", "fails", told)
-    if session.before != session.after:
-        yield _finding("recordings-changed", "fails", "the recordings changed while they were replayed")
+    if not session.before == session.after == there:
+        told = f"replayed were {session.before}, then {session.after}; {there} lie there"
+        yield _finding("recordings-changed", "fails", told)
     if lane is not None and lane.guard is not None and is_weaker(session.guard, lane.guard):
         told = f"the guard was {session.guard}, {lane.guard} is demanded"
         yield _finding("guard-too-weak", "unknown", told)

@@ -26,7 +26,7 @@ from truegreen.cassettes.request import document, read_request
 from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.scrub import clean_document, needles_of
 from truegreen.cassettes.store import Store
-from truegreen.core.digest import Sha256, h1, sha256_of
+from truegreen.core.digest import Sha256, h1_of_files, sha256_of
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.ports import Clock
 from truegreen.core.recording import Answered, Asked, Miss
@@ -145,12 +145,13 @@ def storable(asked: Asked, rules: KeyRules) -> AskedAgain | None:
 
 def digest_of(path: Path) -> str | None:
     """``h1:`` of the plain files below a folder; None if there are none."""
-    files = [
-        (one.relative_to(path).as_posix(), sha256_of(one.read_bytes()))
-        for one in sorted(path.rglob("*"))
-        if one.is_file() and not one.is_symlink()
-    ]
-    return h1(files) if files else None
+    return h1_of_files(
+        {
+            one.relative_to(path).as_posix(): one.read_bytes()
+            for one in sorted(path.rglob("*"))
+            if one.is_file() and not one.is_symlink()
+        }
+    )
 
 
 def _key(asked: Asked, miss: Miss) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegreen.core.digest import Sha256, h1, is_lfs_pointer, parse_digest, parse_h1, sha256_of
+from truegreen.core.digest import Sha256, h1, h1_of_files, is_lfs_pointer, parse_digest, parse_h1, sha256_of
 from truegreen.core.errors import EvidenceProblem
 
 EMPTY = Sha256("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
@@ -292,3 +292,9 @@ def test_order_of_the_files_does_not_matter(files, chance):
 def test_lfs_pointers_are_told_from_files(data, expected):
     """The three lines that stand where the content should be, also after a checkout that changed line ends."""
     assert expected == is_lfs_pointer(data)
+
+
+def test_a_folder_counts_by_its_plain_files():
+    """What is no regular file is left out, and a folder of nothing else has no digest."""
+    assert h1([("a.txt", EMPTY)]) == h1_of_files({"a.txt": b"", "link": None})
+    assert [None, None] == [h1_of_files({"link": None}), h1_of_files({})]

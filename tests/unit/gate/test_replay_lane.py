@@ -40,6 +40,8 @@ kind = "contract-check"
 tests = "tests/replay"
 guard = "landlock"
 """
+OTHER = "h1:" + "A" * 43 + "="
+"""Digest of another folder: answers that were there for the replay alone."""
 MISSED = Missed(code="cassette-missing", key=Sha256("sha256:" + "4" * 64), count=1, template="labels")
 
 
@@ -106,7 +108,10 @@ def test_a_whole_replay_holds_and_says_that_it_is_no_sample(decided):
         ({"command_exit": 1}, ("replay-failed", Word.BLOCK)),
         ({"upstream_calls": 1}, ("replay-reached-out", Word.BLOCK)),
         ({"guard_stops": 2}, ("replay-reached-out", Word.BLOCK)),
-        ({"after": "h1:" + "A" * 43 + "="}, ("recordings-changed", Word.BLOCK)),
+        ({"after": OTHER}, ("recordings-changed", Word.BLOCK)),
+        ({"before": OTHER}, ("recordings-changed", Word.BLOCK)),
+        ({"before": OTHER, "after": OTHER}, ("recordings-changed", Word.BLOCK)),
+        ({"before": None, "after": None}, ("recordings-changed", Word.BLOCK)),
         ({"guard": "audit"}, ("guard-too-weak", Word.HOLD)),
         ({"guard": "none"}, ("guard-too-weak", Word.HOLD)),
     ],
@@ -347,7 +352,7 @@ FAULTS = {
     "something_was_replayed": {"session": None},
     "replay_was_whole": {"command_exit": None},
     "nothing_left": {"upstream_calls": 1},
-    "recordings_stayed": {"after": "h1:" + "A" * 43 + "="},
+    "recordings_stayed": {"before": OTHER, "after": OTHER},
     "guard_is_enough": {"guard": "audit"},
     "every_request_was_recorded": {"misses": (MISSED,)},
     "command_held": {"command_exit": 1},

@@ -169,6 +169,7 @@ def test_a_miss_fails_here_and_blocks_there(repository, session):
         ({"command_exit": 1}, "replay-failed", Exit.BLOCK),
         ({"guard_stops": 1}, "replay-reached-out", Exit.BLOCK),
         ({"after": "h1:" + "A" * 43 + "="}, "recordings-changed", Exit.BLOCK),
+        ({"before": None, "after": None}, "recordings-changed", Exit.BLOCK),
         ({"guard": "none"}, "guard-too-weak", Exit.HOLD),
     ],
 )

@@ -19,6 +19,7 @@ from truegreen.cassettes.contract_check import SCHEMA, ContractCheckBody, Made
 from truegreen.cassettes.folder import Folder
 from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.store import Recorder, Store
+from truegreen.core.digest import h1_of_files
 from truegreen.core.policy import Lane, Policy
 from truegreen.core.record import Envelope, Producer
 from truegreen.core.recording import Answered, Asked, Chunk
@@ -98,8 +99,8 @@ def replay(lane: Lane, folder: Mapping[str, bytes], **changes: Any) -> ReplaySes
         "unused": (),
         "upstream_calls": 0,
         "guard_stops": 0,
-        "before": None,
-        "after": None,
+        "before": (found := h1_of_files(folder)),
+        "after": found,
     }
     return ReplaySession(**(said | changes))
 
