@@ -5,7 +5,8 @@ What it decides: what is counted, and whether the run is red. What it leaves: pr
 the doors.
 
 - A miss stays here whatever the program under test makes of the answer: a run with one is red.
-- So are a recording that could not be kept, an answer of a recording that could not be sent, and nothing else.
+- So are a recording that could not be kept, an answer of a recording that could not be sent, in a replay what arrived
+  and was no request that a recording could answer, and nothing else.
 - A proxy may serve for weeks: of exchanges the last are kept, of misses and troubles the first; misses are counted.
 - Every method may be called from any thread.
 """
@@ -72,7 +73,12 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_red(self) -> bool:
         """Whether the run fails, whatever the program under test returned."""
-        return bool(self.missed or self.misses or self.troubles)
+        return bool(self.missed or self.misses or self.has_failed)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is red for something else than a miss: only this proxy knows of it."""
+        return bool(self.troubles or (self.mode == Mode.REPLAY.value and self.rejected))
 
 
 class Session:

@@ -78,7 +78,7 @@ class ReplayRun:
         if self._session_file is not None:
             self.replay.close()
             because = self._incomplete_because(exitstatus)
-            code = int(exitstatus) if exitstatus in ENDED else None
+            code = (int(exitstatus) or int(self.replay.has_failed)) if exitstatus in ENDED else None
             ending = Ending(command_exit=code, incomplete_because=because)
             write_atomic(self._session_file, write_session(self.replay.session(ending)))
 

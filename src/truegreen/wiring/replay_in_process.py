@@ -96,6 +96,11 @@ class ReplayInProcess:
         """Whether the run fails whatever its tests said."""
         return any(tally.is_red for tally in self.tallies())
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is red for something else than a miss, which the account cannot tell by itself."""
+        return any(tally.has_failed for tally in self.tallies())
+
     def summary(self) -> tuple[str, ...]:
         """The lines of each proxy that was asked anything."""
         asked = [tally for tally in self.tallies() if tally.requests or tally.is_red]

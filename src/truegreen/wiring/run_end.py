@@ -4,8 +4,9 @@
 What it decides: which counts make a run red, and the lines of the end. What it leaves: counting, to proxy, recordings
 and guard; the account of a replay, to ``replay_account``.
 
-- Red in every mode: what the proxy noted as trouble. Red in replay besides: a miss, an attempt to get past the proxy,
-  a packet that the witness lost.
+- Red in every mode: what the proxy noted as trouble. Red in replay besides: a miss, what was no request, an attempt to
+  get past the proxy, a packet that the witness lost.
+- What makes a replay red and is no miss is in its account as a command that failed, whatever the command returned.
 - Several proxies are one run: their accounts are joined.
 """
 
@@ -63,12 +64,13 @@ def joined_session(
     parts = []
     for place, opened in enumerate(proxies):
         stops = len(ended.attempts) + ended.lost if place == 0 else 0
+        tally = opened.proxy.tally()
         ending = Ending(
-            command_exit=ended.code,
+            command_exit=ended.code or int(tally.has_failed),
             incomplete_because=_incomplete(ended, is_whole=is_whole),
             guard=guard,
             guard_stops=stops,
-            upstream_calls=opened.proxy.tally().upstream_calls,
+            upstream_calls=tally.upstream_calls,
         )
         if (session := opened.session(ending)) is not None:
             parts.append(session)
@@ -92,6 +94,7 @@ def lines(end: End) -> list[str]:
     word = "refused" if is_replay else "not recorded"
     told += _cut([f"{word}: {line}" for line in attempts.told(end.ended.attempts)])
     told += [f"trouble: {each.message} [{each.code}]" for tally in end.tallies for each in tally.troubles]
+    told += [f"no request that can be served: {tally.rejected}" for tally in end.tallies if tally.rejected]
     told += [
         f"not kept: {count} answers, {reason}" for tally in end.tallies for reason, count in tally.not_kept
     ]

@@ -67,3 +67,11 @@ def test_a_session_of_weeks_is_bounded_and_counts_on(monkeypatch):
     tally = session.tally()
     assert (3, ["/0", "/1"]) == (tally.missed, [asked.path for asked, _ in session.missed()])
     assert ["0", "1"] == [one.message for one in tally.troubles]
+
+
+@pytest.mark.parametrize(("mode", "red"), [(Mode.REPLAY, True), (Mode.RECORD, False), (Mode.LIVE, False)])
+def test_what_was_no_request_is_red_in_a_replay(mode, red):
+    """A program that sent it and swallowed the answer was served by no recording."""
+    session = Session(mode, MemoryRecordings())
+    session.add("rejected")
+    assert (red, red) == (session.tally().is_red, session.tally().has_failed)

@@ -233,3 +233,22 @@ def test_the_environment_is_given_back(suite, run):
         [sys.executable, "twice.py"], cwd=suite(), capture_output=True, text=True, timeout=120, check=False
     )
     assert "True []" == done.stdout.splitlines()[-1], done.stdout + done.stderr
+
+
+NO_REQUEST = """
+
+def test_no_request():
+    import socket, urllib.parse
+    at = urllib.parse.urlsplit(os.environ["OPENAI_BASE_URL"])
+    with socket.create_connection((at.hostname, at.port)) as client:
+        client.sendall(b"POST nowhere\\r\\n\\r\\n")
+        assert client.recv(20)
+"""
+
+
+def test_what_was_no_request_is_red_in_run_and_account(run, tmp_path):
+    """No recording answered it, and no miss says so: the account's exit does."""
+    (tmp_path / "test_suite.py").write_text(SUITE + NO_REQUEST, encoding="utf-8")
+    told, code = run(*REPLAY)
+    account = read_session((tmp_path / "account.json").read_bytes())
+    assert (1, 1, ()) == (code, account.command_exit, account.misses), told

@@ -231,3 +231,28 @@ def test_workers_of_xdist_are_held_too(run, tmp_path):
     code, out, told = run("replay", *command, environment={"PAST": "1", **plain})
     assert (1, True) == (code, "4 passed" in out), told
     assert "4 hits, 0 misses, 0 recordings unused, 1 attempts past the proxy refused" in told[0]
+
+
+BROKEN = """
+import os, socket, urllib.parse
+at = urllib.parse.urlsplit(os.environ["MODEL_BASE_URL"])
+with socket.create_connection((at.hostname, at.port)) as client:
+    client.sendall(b"POST /v1/chat/completions HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: many\\r\\n\\r\\n")
+    print(client.recv(20).split()[1])
+"""
+
+
+def test_what_was_no_request_fails_the_account_of_its_replay(run, tmp_path):
+    """The program swallowed it, one recording answered, and neither the run nor its account is green."""
+    assert 0 == run("record", *asked("hi one"))[0]
+    program = ["--", sys.executable, "-c", ASK + BROKEN, "hi one"]
+    code, out, told = run("replay", *program, options=["--session", "s.json", "--whole"])
+    session = read_session((tmp_path / "s.json").read_bytes())
+    assert (1, "b'400'", 1, (), 1) == (
+        code,
+        out.splitlines()[-1],
+        len(session.hits),
+        session.misses,
+        session.command_exit,
+    )
+    assert "  no request that can be served: 1" in told
