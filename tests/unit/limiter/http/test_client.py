@@ -177,11 +177,12 @@ def test_anything_but_an_answer_of_the_limiter_is_no_leave(answer, told, opened)
     answer = answer.replace(b"25\r\n", b"26\r\n")
     with socket.create_server(("127.0.0.1", 0)) as other:
 
-        def speak():
-            connection, _ = other.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(answer)
+        def speak():  # the ask, and what takes it back
+            for _ in range(2):
+                connection, _ = other.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(answer)
 
         thread = threading.Thread(target=speak)
         thread.start()
