@@ -154,10 +154,11 @@ def _configure_replay(config: pytest.Config) -> None:
                 "--truegreen-replay: a replayed answer is no sample, and samples are being taken"
             )
         return
-    if hasattr(config, "workerinput"):
-        return
-    from truegreen.pytest_plugin.replay_run import ReplayRun  # noqa: PLC0415 - only where it is used
+    from truegreen.pytest_plugin.replay_run import ReplayRun, ReplayWorker  # noqa: PLC0415 - only where it is used
 
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(ReplayWorker(config), "truegreen-replay")
+        return
     run = ReplayRun(config, folder, config.invocation_params.dir / session if session else None, os.environ)
     config.stash[_REPLAYED] = tuple(run.replay.addresses())
     config.pluginmanager.register(run, "truegreen-replay")

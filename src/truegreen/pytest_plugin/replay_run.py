@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,16 @@ SELECTING = (
     "ignore_glob",
     "maxfail",
     "collectonly",
+    "setuponly",
+    "setupplan",
+    "showfixtures",
+    "show_fixtures_per_test",
 )
 """Options after which not everything runs."""
+COLLECTING = ("python_files", "python_classes", "python_functions", "testpaths", "norecursedirs", "addopts")
+"""Settings that say what is collected; the command line may set each with ``-o``."""
+DESELECTED = "truegreen_deselected"
+"""Under this name a worker of pytest-xdist says how many tests were deselected in it."""
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 MOST_TOLD = 20
 
@@ -69,6 +78,12 @@ class ReplayRun:
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Not everything runs."""
         self._deselected += len(items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Every worker collects all tests, so the most that one of them deselected are those of the run."""
+        said = getattr(node, "workeroutput", {}).get(DESELECTED, 0)
+        self._deselected = max(self._deselected, said)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -120,8 +135,24 @@ class ReplayRun:
         used = [name for name in SELECTING if getattr(options, name, None)]
         if used:
             return f"the option {used[0]} selects"
+        for setting in getattr(options, "override_ini", None) or ():
+            if (name := setting.partition("=")[0].strip()) in COLLECTING:
+                return f"the setting {name} selects"
         if self._deselected:
             return f"{self._deselected} tests were deselected"
         if self._config.args_source is pytest.Config.ArgsSource.ARGS:
             return "paths or ids were given"
         return ""
+
+
+class ReplayWorker:
+    """Serves one worker of pytest-xdist: what is deselected there, the process that was started does not see."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._output: dict[str, object] = config.workeroutput  # type: ignore[attr-defined] # pytest-xdist's own
+        self._deselected = 0
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Not everything runs here."""
+        self._deselected += len(items)
+        self._output[DESELECTED] = self._deselected

@@ -123,6 +123,9 @@ def test_a_swallowed_miss_turns_the_run_red(suite, run, tmp_path, arguments):
         (("tests/test_it.py",), "paths or ids were given"),
         (("-x",), "the option maxfail selects"),
         (("--collect-only",), "the option collectonly selects"),
+        (("--setup-only",), "the option setuponly selects"),
+        (("--fixtures",), "the option showfixtures selects"),
+        (("-o", "python_functions=test_recorded"), "the setting python_functions selects"),
     ],
 )
 def test_a_part_of_a_run_is_not_whole(suite, run, tmp_path, arguments, because):
@@ -133,8 +136,9 @@ def test_a_part_of_a_run_is_not_whole(suite, run, tmp_path, arguments, because):
     assert (0, False, because) == (code, session.complete, session.incomplete_because)
 
 
-def test_tests_that_a_plugin_deselects_are_seen(suite, run, tmp_path):
-    """No option says so; the hook does."""
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_tests_that_a_plugin_deselects_are_seen(suite, run, tmp_path, arguments):
+    """No option says so; the hook does, and of a worker only the worker itself hears it."""
     suite(
         {
             "tests/conftest.py": "def pytest_collection_modifyitems(config, items):\n"
@@ -142,7 +146,7 @@ def test_tests_that_a_plugin_deselects_are_seen(suite, run, tmp_path):
         },
         test_it=SUITE,
     )
-    run(*REPLAY)
+    run(*REPLAY, *arguments, plugins=("xdist",) if arguments else ())
     assert (
         "1 tests were deselected" == read_session((tmp_path / "account.json").read_bytes()).incomplete_because
     )
@@ -246,9 +250,9 @@ def test_no_request():
 """
 
 
-def test_what_was_no_request_is_red_in_run_and_account(run, tmp_path):
+def test_what_was_no_request_is_red_in_run_and_account(suite, run, tmp_path):
     """No recording answered it, and no miss says so: the account's exit does."""
-    (tmp_path / "test_suite.py").write_text(SUITE + NO_REQUEST, encoding="utf-8")
+    suite(test_it=SUITE + NO_REQUEST)
     told, code = run(*REPLAY)
     account = read_session((tmp_path / "account.json").read_bytes())
     assert (1, 1, ()) == (code, account.command_exit, account.misses), told
