@@ -28,6 +28,7 @@ SHOWN_CHARACTERS = 40
 """Longest written form of a number or a date that a problem shows, in characters, before it is cut."""
 LONGEST_BITS = 128
 """Longest whole number that a problem writes out."""
+_PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 
 def is_nfc(text: str) -> bool:
@@ -245,9 +246,9 @@ def asked(refused: Wrong) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as it is shown in a problem: bounded, and with nothing in it that a terminal obeys."""
+    """A value as it is shown in a problem: bounded, with nothing in it that a terminal obeys, and no address's password."""
     if isinstance(value, str):
-        return quoted(value)
+        return quoted(_PASSWORD.sub("://…@", value))
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, list):

@@ -218,6 +218,8 @@ class _Run:
             )
         if found.deselected:
             told.append(f"the project's own options deselected {found.deselected} tests")
+        if self._ground.policy.limiter is not None:
+            told.append("the policy's [limiter] is not asked: calls of samples count in no limit")
         if not self._ground.is_whole:
             told.append(
                 "only a part of a lane is sampled, or no policy names it: the ledger is no evidence for a gate"

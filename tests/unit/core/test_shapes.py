@@ -87,6 +87,7 @@ def test_a_list_says_which_element():
     ("value", "shown"),
     [
         ("a\x1b\n", '"a\\x1b\\x0a"'),
+        ("redis://ana:hunter2@h:1/0", '"redis://…@h:1/0"'),
         (None, "null"),
         (True, "true"),
         (False, "false"),

@@ -403,6 +403,15 @@ def test_secrets_are_in_no_message_either(repository, environment):
     assert "exit code 3" in caught.value.message
 
 
+def test_limits_that_sampling_does_not_ask_are_named(repository, environment):
+    """A table of the policy that counts elsewhere is not passed over in silence."""
+    policy = '[lanes.model-tests]\ntests = "tests/llm"\n[limiter]\nowner = "@ana"\ncapacity = 1\n'
+    root = repository({"tests/llm/test_model.py": TESTS}, f'schema = "truegreen/policy/v1"\n{policy}')
+    watcher = Silent()
+    run(root, environment, watcher, runs=1)
+    assert any("[limiter] is not asked" in notice for notice in watcher.notices)
+
+
 def test_a_part_of_a_lane_is_no_evidence(repository, environment):
     """It lies where no gate looks, and says so; so does a run without a policy."""
     root = repository({"tests/llm/test_model.py": TESTS, "tests/llm/test_other.py": TESTS})
