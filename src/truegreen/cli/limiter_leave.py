@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,11 @@ import click
 import msgspec
 
 from truegreen.cli.problems import in_one_line
-from truegreen.core.admission import Ask
+from truegreen.core.admission import Ask, Leave
 from truegreen.core.outcome import Exit
 from truegreen.limiter.backend import Key
 from truegreen.limiter.http.overview import Resource
-from truegreen.limiter.limits import SECOND
+from truegreen.limiter.limits import LONGEST, MOST_CALLS, MOST_TOKENS, SECOND
 from truegreen.report.as_json import shown_json
 from truegreen.wiring import limiter_leave as wiring
 from truegreen.wiring.checkout import repository_of
@@ -69,25 +70,41 @@ def _key(command: _Command) -> _Command:
     return command
 
 
+def _number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """A range lets NaN pass."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds.")
+    return value
+
+
 def _ask(command: _Command) -> _Command:
     options = (
         click.option(
-            "--cost", type=click.IntRange(1), default=1, show_default=True, help="Units of the rate."
+            "--cost",
+            type=click.IntRange(1, MOST_CALLS),
+            default=1,
+            show_default=True,
+            help="Units of the rate.",
         ),
         click.option(
             "--prompt-tokens",
-            type=click.IntRange(0),
+            type=click.IntRange(0, MOST_TOKENS),
             default=0,
             show_default=True,
             help="Estimate of the prompt.",
         ),
         click.option(
-            "--output-tokens", type=click.IntRange(0), default=0, show_default=True, help="Largest answer."
+            "--output-tokens",
+            type=click.IntRange(0, MOST_TOKENS),
+            default=0,
+            show_default=True,
+            help="Largest answer.",
         ),
         click.option(
             "--wait",
             "wait_s",
-            type=click.FloatRange(0),
+            type=click.FloatRange(0, LONGEST // SECOND),
+            callback=_number,
             metavar="SECONDS",
             help="Longest wait for leave. Default: the policy's.",
         ),
@@ -104,24 +121,35 @@ def _ask(command: _Command) -> _Command:
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
-def acquire(*, form: str, source: str, base: str | None, repository: Path | None, **asked: Any) -> int:
+def acquire(*, form: str, source: str, base: str | None, repository: Path | None, **asked: Any) -> NoReturn:
     """Wait for leave and print its lease, for a shell.
 
     Nothing keeps the lease alive: it ends after the policy's lease_s, or with release. Exit 3 if there is no leave.
     """
-    leave = wiring.acquire(_place(source, base, repository), Ask(**asked), _say)
-    if form == "json":
-        told = {"lease": leave.lease, "ticket": leave.ticket, "waited_s": round(leave.waited_s, 6)}
-        click.echo(shown_json({"schema": "truegreen/limiter-lease/v1", **told}), nl=False)
-    else:
-        click.echo(leave.lease)
-    return Exit.DONE
+    code = wiring.acquire(_place(source, base, repository), Ask(**asked), _leave_told(form))
+    raise click.exceptions.Exit(code)  # 128 and a signal's number is none of ours, as with run
+
+
+def _leave_told(form: str) -> Callable[[Leave], None]:
+    """Prints a lease, and raises unless it went out."""
+
+    def tell(leave: Leave) -> None:
+        if form == "json":
+            told = {"lease": leave.lease, "ticket": leave.ticket, "waited_s": round(leave.waited_s, 6)}
+            click.echo(shown_json({"schema": "truegreen/limiter-lease/v1", **told}), nl=False)
+        else:
+            click.echo(leave.lease)
+        sys.stdout.flush()
+
+    return tell
 
 
 @click.command(name="release")
 @click.argument("lease", metavar="LEASE")
 @_key
-@click.option("--used-tokens", type=click.IntRange(0), help="Tokens of prompt and answer, as reported.")
+@click.option(
+    "--used-tokens", type=click.IntRange(0, MOST_TOKENS), help="Tokens of prompt and answer, as reported."
+)
 @_where
 def release(  # noqa: PLR0913 - these are the command's options
     *,

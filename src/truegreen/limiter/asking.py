@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from truegreen.core.admission import Ask, Leave
 from truegreen.core.errors import ReachProblem
 from truegreen.limiter.backend import Backend, Key
-from truegreen.limiter.ledger import MOST_CHARACTERS
-from truegreen.limiter.limits import LONGEST, SECOND
+from truegreen.limiter.limits import LONGEST, MOST_CHARACTERS, MOST_TOKENS, SECOND
 from truegreen.limiter.state import Go, Gone, Later, Queued, Refused, Request
 
 LOOK_S: Final = 0.05
@@ -53,8 +52,8 @@ def key_of(ask: Ask) -> Key:
 
 
 def request_of(ask: Ask, name: str, wake: str) -> Request:
-    """An ask as the ledger sees it."""
-    wait = None if ask.wait_s is None else max(-1, min(LONGEST, round(ask.wait_s * SECOND)))
+    """An ask as the ledger sees it; a wait that is no number stays wrong, one beyond any limit is cut."""
+    wait = None if ask.wait_s is None else _nanoseconds(ask.wait_s)
     return Request(
         id=name,
         holder=ask.holder[:MOST_CHARACTERS],
@@ -64,6 +63,12 @@ def request_of(ask: Ask, name: str, wake: str) -> Request:
         output_tokens=ask.output_tokens,
         wait_ns=wait,
     )
+
+
+def _nanoseconds(wait_s: float) -> int:
+    if not wait_s >= 0:  # NaN too
+        return -1
+    return round(min(wait_s, LONGEST / SECOND) * SECOND)
 
 
 def pause_s(backend: Backend, ask: Ask, answer: Later | Queued | Refused | Gone) -> float:
@@ -82,6 +87,11 @@ def leave_of(ask: Ask, name: str, answer: Go) -> Leave:
     """Leave, as callers see it; without a lease there is nothing to hand back."""
     lease = name if answer.lease_ns else ""
     return Leave(ticket=answer.ticket, lease=lease, ask=ask, waited_s=answer.waited_ns / SECOND)
+
+
+def used_of(told: int | None) -> int | None:
+    """The tokens that an endpoint reported, within what a ledger can hold: a report that cannot be true is cut."""
+    return None if told is None else max(0, min(told, MOST_TOKENS))
 
 
 def _refusal(backend: Backend, ask: Ask, answer: Refused | Gone) -> ReachProblem:

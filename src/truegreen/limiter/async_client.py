@@ -62,9 +62,9 @@ class AsyncLimiter:
         if not leave.lease and pressure == NO_PRESSURE:
             return
         self._leases.drop(leave.lease)
-        key = asking.key_of(leave.ask)
+        key, used = asking.key_of(leave.ask), asking.used_of(used_tokens)
         await self._made(
-            lambda: self.backend.hand_back(key, leave.lease, used_tokens=used_tokens, pressure=pressure)
+            lambda: self.backend.hand_back(key, leave.lease, used_tokens=used, pressure=pressure)
         )
 
     @contextlib.asynccontextmanager

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks that are none, told before they travel: the same refusal that a ledger gives.
+"""Asks that are none: the refusal that every ledger gives, and that a client gives before an ask travels.
 
-What it decides: which numbers and texts may be sent. What it leaves: every other refusal, to the ledger.
+What it decides: which numbers and texts an ask may have. What it leaves: every other refusal, to the ledger.
+
+- Every number has an upper bound too: a state holds 64 bits, and a wait or a cost beyond a bound is a mistake.
 """
 
 from __future__ import annotations
 
-from truegreen.limiter.ledger import MOST_CHARACTERS
-from truegreen.limiter.limits import LONGEST, MOST_CALLS, MOST_TOKENS
+from truegreen.limiter.limits import LONGEST, MOST_CALLS, MOST_CHARACTERS, MOST_TOKENS
 from truegreen.limiter.state import Refused, Request
 
 
@@ -25,5 +26,5 @@ def out_of_bounds(request: Request) -> Refused | None:
         return None
     return Refused(
         reason="bad-ask",
-        message=f"an ask has a cost from 1, tokens and a wait from 0, and texts of at most {MOST_CHARACTERS} characters; this has cost {request.cost}",
+        message=f"an ask has a cost from 1 to {MOST_CALLS}, up to {MOST_TOKENS} tokens, a wait from 0 and texts of at most {MOST_CHARACTERS} characters; this has cost {request.cost}, {request.prompt_tokens} and {request.output_tokens} tokens",
     )

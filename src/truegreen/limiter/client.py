@@ -58,7 +58,8 @@ class Limiter:
             return
         self._leases.drop(leave.lease)
         key = asking.key_of(leave.ask)
-        self.backend.hand_back(key, leave.lease, used_tokens=used_tokens, pressure=pressure)
+        used = asking.used_of(used_tokens)
+        self.backend.hand_back(key, leave.lease, used_tokens=used, pressure=pressure)
 
     @contextlib.contextmanager
     def leave(self, ask: Ask | None = None) -> Iterator[Held]:

@@ -42,10 +42,17 @@ def ask_host(policy: LimiterPolicy, here: str) -> None:
     """
     if policy.host is None:
         return
-    counts = here if policy.backend.startswith("file:") else urlsplit(policy.backend).hostname or ""
+    counts = here if policy.backend.startswith("file:") else _machine(policy.backend)
     if policy.host.lower() != counts.lower():
         raise UsageProblem(
             "limiter-wrong-host",
             f"the count belongs to {policy.host} and {counts} would keep it: both together would allow the limit twice",
             hint="truegreen policy show",
         )
+
+
+def _machine(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:  # half an IPv6 address: no machine has that name
+        return ""

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from truegreen.core.admission import Pressure
 from truegreen.limiter import places
+from truegreen.limiter.bounds import out_of_bounds
 from truegreen.limiter.limits import LONGEST, SECOND, Limits, stricter
 from truegreen.limiter.state import Go, Gone, Later, Ledger, Place, Queued, Refused, Request, Step
 
@@ -31,8 +32,6 @@ MOST_WAITING: Final = 2_000
 """Longest queue for places in flight."""
 OVERLOAD_PAUSE_NS: Final = SECOND
 """Pause after a 429 that told no time; the bucket is empty after it, as after every pause."""
-MOST_CHARACTERS: Final = 200
-"""Longest id, holder and address."""
 
 
 def new_ledger(limits: Limits, now_ns: int) -> Ledger:
@@ -204,13 +203,9 @@ def advance(ledger: Ledger, now_ns: int) -> tuple[Ledger, tuple[Place, ...]]:
 
 def _never(limits: Limits, request: Request) -> Refused | None:
     """Why no wait helps, or None."""
-    numbers = (request.cost - 1, request.prompt_tokens, request.output_tokens, request.wait_ns or 0)
-    texts = (request.id, request.holder, request.wake)
-    if min(numbers) < 0 or not request.id or max(map(len, texts)) > MOST_CHARACTERS:
-        return Refused(
-            reason="bad-ask",
-            message=f"an ask has a cost from 1, tokens and a wait from 0, and texts of at most {MOST_CHARACTERS} characters; this has cost {request.cost}",
-        )
+    bad = out_of_bounds(request)
+    if bad is not None:
+        return bad
     if limits.calls and request.cost > limits.burst:
         return Refused(
             reason="cost-above-burst",

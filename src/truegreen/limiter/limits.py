@@ -29,6 +29,8 @@ MOST_CALLS: Final = 1_000_000
 MOST_TOKENS: Final = 1_000_000_000
 """Largest number of tokens a minute."""
 MOST_IN_FLIGHT: Final = 10_000
+MOST_CHARACTERS: Final = 200
+"""Longest id, holder and address."""
 LONGEST: Final = 24 * 3600 * SECOND
 """Longest lease, wait and pause."""
 

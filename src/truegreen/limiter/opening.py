@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from truegreen.core.errors import UsageProblem, extra_missing
 from truegreen.limiter.async_client import AsyncLimiter
@@ -20,16 +21,18 @@ from truegreen.limiter.memory import Memory
 
 
 def opened(url: str, limits: Limits, *, token: str = "") -> Backend:
-    """The backend at an address; a service is asked with the bearer token.
+    """The backend at an address; ``token`` is a service's bearer token, or a server's ``PASSWORD`` or ``USER:PASSWORD``.
 
     Raises: UsageProblem ``limiter-backend-unknown``, and what the backend raises.
     """
     scheme, colon, rest = url.partition(":")
     if scheme in SERVICES:
         return _http(url, limits, token)
+    if scheme in SERVERS:
+        return _redis(f"{SERVERS[scheme]}:{rest}", limits, token)
     make = SCHEMES.get(scheme) if colon else None
     if make is None:
-        known = ", ".join(f"{name}:" for name in (*SCHEMES, *SERVICES))
+        known = ", ".join(f"{name}:" for name in (*SCHEMES, *SERVERS, *SERVICES))
         raise UsageProblem(
             "limiter-backend-unknown",
             f"{url!r} is no address of a limiter; addresses begin with {known}",
@@ -66,15 +69,23 @@ def _http(url: str, limits: Limits, token: str) -> Backend:
     return Http(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND))
 
 
-def _redis(scheme: str) -> Callable[[str, Limits], Backend]:
-    def make(rest: str, limits: Limits) -> Backend:
-        try:
-            from truegreen.limiter.valkey.backend import Redis  # noqa: PLC0415 - an extra
-        except ImportError as err:
-            raise extra_missing("a limiter in Redis", "redis", err.name) from err
-        return Redis(f"{scheme}:{rest}", limits)
+def _redis(url: str, limits: Limits, token: str) -> Backend:
+    try:
+        from truegreen.limiter.valkey.backend import Redis  # noqa: PLC0415 - an extra
+    except ImportError as err:
+        raise extra_missing("a limiter in Redis", "redis", err.name) from err
+    return Redis(with_password(url, token), limits)
 
-    return make
+
+def with_password(url: str, token: str) -> str:
+    """The address with ``PASSWORD`` or ``USER:PASSWORD`` in it; one that has its own keeps it."""
+    scheme, mark, rest = url.partition("://")
+    if not token or not mark or "@" in rest.partition("/")[0]:
+        return url
+    user, colon, password = token.partition(":")
+    if not colon:
+        user, password = "", token
+    return f"{scheme}://{quote(user, safe='')}:{quote(password, safe='')}@{rest}"
 
 
 def limiter_at(url: str, limits: Limits, *, token: str = "", holder: str = "") -> Limiter:
@@ -84,7 +95,7 @@ def limiter_at(url: str, limits: Limits, *, token: str = "", holder: str = "") -
         from truegreen.limiter.http.talk import Address  # noqa: PLC0415 - as above
 
         return HttpLimiter(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND), holder=holder)
-    return Limiter(opened(url, limits), holder=holder)
+    return Limiter(opened(url, limits, token=token), holder=holder)
 
 
 def async_limiter_at(url: str, limits: Limits, *, token: str = "", holder: str = "") -> AsyncLimiter:
@@ -94,14 +105,21 @@ def async_limiter_at(url: str, limits: Limits, *, token: str = "", holder: str =
         from truegreen.limiter.http.talk import Address  # noqa: PLC0415 - as above
 
         return AsyncHttpLimiter(Address(url=url, token=token, wait_s=limits.wait_ns / SECOND), holder=holder)
-    return AsyncLimiter(opened(url, limits), holder=holder)
+    return AsyncLimiter(opened(url, limits, token=token), holder=holder)
 
 
 SERVICES: Final = ("http", "https")
 """What stands before the first colon of a service's address."""
+SERVERS: Final = {
+    "redis": "redis",
+    "rediss": "rediss",
+    "unix": "unix",
+    "valkey": "redis",
+    "valkeys": "rediss",
+}
+"""What stands before the first colon of a server's address, and what its client's library calls it."""
 SCHEMES: Final[Mapping[str, Callable[[str, Limits], Backend]]] = {
     "file": _file,
     "memory": _memory,
-    **{scheme: _redis(scheme) for scheme in ("redis", "rediss", "unix")},
 }
 """What stands before the first colon, and what it opens."""

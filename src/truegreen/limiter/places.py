@@ -18,7 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from truegreen.limiter import token_trajectory
-from truegreen.limiter.limits import SECOND
+from truegreen.limiter.limits import MOST_TOKENS, SECOND
 from truegreen.limiter.state import Counts, Ledger, Place
 
 OVERUSE: Final = 10
@@ -154,7 +154,7 @@ def ended(ledger: Ledger, index: int, used: int | None) -> Ledger:
     place = ledger.places[index]
     if not ledger.limits.tokens:
         return replace(ledger, places=ledger.places[:index] + ledger.places[index + 1 :])
-    used = None if used is None else max(0, used)
+    used = None if used is None else max(0, min(used, MOST_TOKENS))
     if used is not None:
         was = ledger.counts
         counts = replace(

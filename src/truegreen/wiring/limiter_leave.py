@@ -25,6 +25,7 @@ import msgspec
 from truegreen.core.admission import Ask, Leave
 from truegreen.core.errors import UsageProblem
 from truegreen.core.policy import LimiterPolicy
+from truegreen.limiter import asking
 from truegreen.limiter.backend import Backend, Key
 from truegreen.limiter.client import Limiter
 from truegreen.limiter.divided import Divided, opened_or_absent
@@ -80,18 +81,19 @@ def limiter_of(policy: LimiterPolicy, say: Say) -> Limiter:
     ask_host(policy, socket.gethostname())
     limits = limits_of(policy)
     if policy.on_unreachable == "divide":
-        whole = opened_or_absent(policy.backend, limits, _token())
+        whole = opened_or_absent(policy.backend, limits, limiter_token())
         return Limiter(Divided(whole, limits, policy.shares, say), holder=holder())
-    return limiter_at(policy.backend, limits, token=_token(), holder=holder())
+    return limiter_at(policy.backend, limits, token=limiter_token(), holder=holder())
 
 
 def _backend(policy: LimiterPolicy) -> Backend:
     ask_host(policy, socket.gethostname())
-    return opened(policy.backend, limits_of(policy), token=_token())
+    return opened(policy.backend, limits_of(policy), token=limiter_token())
 
 
-def _token() -> str:
-    return os.environ.get(TOKEN_VARIABLE, "")
+def limiter_token() -> str:
+    """The token of this environment; the line's end that a file of it has is none of it."""
+    return os.environ.get(TOKEN_VARIABLE, "").strip()
 
 
 def holder() -> str:
@@ -100,13 +102,28 @@ def holder() -> str:
     return f"{job} of run {run}" if job and run else f"{socket.gethostname()}:{os.getpid()}"
 
 
-def acquire(where: Where, ask: Ask, say: Say) -> Leave:
-    """Leave whose lease nobody keeps alive: it lasts as long as the policy's ``lease_s``."""
-    limiter = limiter_of(limits_in(where), say)
+def acquire(where: Where, ask: Ask, tell: Callable[[Leave], None]) -> int:
+    """Get leave whose lease nobody keeps alive, and ``tell`` it; the exit code, 128 and its number after a signal.
+
+    It lasts as long as the policy's ``lease_s``. A lease that could not be told is handed back. It is never of a share:
+    that would be counted by this process alone, which ends here, and the next one would give the same share again.
+    """
+    policy = limits_in(where)
+    ask_host(policy, socket.gethostname())
+    limiter = limiter_at(policy.backend, limits_of(policy), token=limiter_token(), holder=holder())
     try:
-        return limiter.enter(ask)
+        with _passing_on():
+            leave = limiter.enter(ask)
+            try:
+                tell(leave)
+            except BaseException:
+                limiter.backend.hand_back(asking.key_of(leave.ask), leave.lease, is_unused=True)
+                raise
+    except _Stopped as stopped:
+        return 128 + stopped.number
     finally:
         limiter.close()
+    return 0
 
 
 def release(where: Where, key: Key, lease: str, used_tokens: int | None) -> None:

@@ -9,7 +9,6 @@ What it decides: which policy that is. What it leaves: limits, to ``limiter``; a
 
 from __future__ import annotations
 
-import os
 import socket
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from truegreen.limiter.divided import Divided, opened_or_absent
 from truegreen.limiter.from_policy import ask_host, limits_of
 from truegreen.limiter.opening import async_limiter_at
 from truegreen.wiring.checkout import checkout_of
-from truegreen.wiring.limiter_leave import TOKEN_VARIABLE, Say, holder
+from truegreen.wiring.limiter_leave import Say, holder, limiter_token
 from truegreen.wiring.policy import file_bytes, known_kinds
 
 
@@ -37,7 +36,7 @@ def ledger_at(folder: Path, say: Say) -> AsyncLedgerPort | None:
     if policy is None:
         return None
     ask_host(policy, socket.gethostname())
-    limits, token = limits_of(policy), os.environ.get(TOKEN_VARIABLE, "")
+    limits, token = limits_of(policy), limiter_token()
     if policy.on_unreachable == "divide":
         whole = opened_or_absent(policy.backend, limits, token)
         return AsyncLimiter(Divided(whole, limits, policy.shares, say), holder=holder())

@@ -15,6 +15,7 @@ from truegreen.cli.main import run
 from truegreen.limiter.backend import Key
 from truegreen.limiter.file import File
 from truegreen.limiter.limits import Limits, checked
+from truegreen.wiring.limiter_leave import limiter_token
 
 TRUEGREEN = [sys.executable, "-m", "truegreen", "limiter"]
 LIMITS = checked(Limits(in_flight=1))
@@ -118,16 +119,38 @@ def test_signals_reach_the_command(place, count):
     assert (5, ()) == (ran.returncode, count.state(Key()).places)
 
 
+@pytest.mark.parametrize("asks", [["run", "--", "touch", "started"], ["acquire"]])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_whoever_is_stopped_while_it_waits_gives_its_ticket_back(place, count, number, code):
+def test_whoever_is_stopped_while_it_waits_gives_its_ticket_back(place, count, number, code, asks):
     """And starts nothing."""
     run(["limiter", "acquire"])
-    with subprocess.Popen([*TRUEGREEN, "run", "--", "touch", "started"]) as ran:
+    with subprocess.Popen([*TRUEGREEN, *asks]) as ran:
         assert patient(lambda: count.state(Key()).queue)
         ran.send_signal(number)
         ran.wait(60)
     assert (code, ()) == (ran.returncode, count.state(Key()).queue)
     assert not Path("started").exists()
+
+
+def test_a_lease_that_nobody_was_told_is_handed_back(place, count):
+    """The disk behind the output is full: nobody could ever release it."""
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*TRUEGREEN, "acquire"], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (3, ()) == (ran.returncode, count.state(Key()).places)
+    assert "output-lost" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--wait=nan", "--wait=inf", "--wait=1e6", "--cost=99999999999999999999", "--output-tokens=1e3"],
+)
+def test_a_number_that_is_none_is_a_usage_error(place, count, option, capfd):
+    """Exit 2 before anybody is asked."""
+    assert 2 == run(["limiter", "acquire", option])
+    assert option.partition("=")[0] in capfd.readouterr().err
+    assert 0 == count.state(Key()).tickets
 
 
 def test_a_lease_is_kept_alive_for_a_long_command(place, count):
@@ -185,6 +208,24 @@ def test_a_count_that_cannot_even_be_opened_is_divided_as_well(place, tmp_path, 
     assert 0 == run(["limiter", "run", "--", "true"])
     assert "until then one of 2 shares of the limits is used" in capfd.readouterr().err
     assert 3 == run(["limiter", "status"])
+
+
+def test_a_lease_for_a_shell_is_never_of_a_share(place, tmp_path, capfd):
+    """The share would be counted by a process that ends at once, and given again to the next."""
+    place("capacity = 4", 'on_unreachable = "divide"', "shares = 4")
+    run(["limiter", "acquire"])
+    capfd.readouterr()
+    (file,) = (tmp_path / "count").glob("*.ledger")
+    file.unlink()
+    file.symlink_to("elsewhere")
+    assert 3 == run(["limiter", "acquire"])
+    assert ("", True) == ((told := capfd.readouterr()).out, "[limiter-unreachable]" in told.err)
+
+
+def test_a_tokens_line_end_is_none_of_it(monkeypatch):
+    """As a shell reads it out of a file."""
+    monkeypatch.setenv("TRUEGREEN_LIMITER_TOKEN", "a-token\n")
+    assert "a-token" == limiter_token()
 
 
 def test_the_holder_is_the_job_of_the_runner(place, monkeypatch, capfd):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What threads and tasks share when they ask."""
 
+import math
+
 import pytest
 from backend_kinds import FORK
 
@@ -26,8 +28,9 @@ def test_a_name_is_used_once_also_after_a_fork():
 
 def test_seconds_become_nanoseconds_and_a_negative_wait_stays_wrong():
     """A wait beyond any limit is cut, one that is left out is the ledger's own."""
-    waits = [asking.request_of(Ask(wait_s=wait), "a", "").wait_ns for wait in (None, 0.25, 1e12, -5.0)]
-    assert [None, SECOND // 4, LONGEST, -1] == waits
+    given = (None, 0.25, 1e12, -5.0, math.inf, -math.inf, math.nan)
+    waits = [asking.request_of(Ask(wait_s=wait), "a", "").wait_ns for wait in given]
+    assert [None, SECOND // 4, LONGEST, -1, LONGEST, -1, -1] == waits
     assert 200 == len(asking.request_of(Ask(holder="x" * 500), "a", "").holder)
 
 

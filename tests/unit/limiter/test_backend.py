@@ -82,10 +82,20 @@ def test_leave_a_slot_a_place_in_the_queue_and_a_refusal(backend):
 
 @pytest.mark.parametrize(
     "fields",
-    [{"cost": 0}, {"cost": -1}, {"prompt_tokens": -1}, {"output_tokens": -1}, {"wait_ns": -1}, {"id": ""}],
+    [
+        *(
+            {"cost": 0},
+            {"cost": -1},
+            {"prompt_tokens": -1},
+            {"output_tokens": -1},
+            {"wait_ns": -1},
+            {"id": ""},
+        ),
+        *({"cost": 10**20}, {"prompt_tokens": 10**20}, {"output_tokens": 10**20}, {"wait_ns": 10**20}),
+    ],
 )
-def test_zero_and_negative_asks_change_nothing(backend, fields):
-    """A negative cost would give somebody else's share away."""
+def test_zero_negative_and_absurd_asks_change_nothing(backend, fields):
+    """A negative cost would give somebody else's share away, and no state holds a number of any size."""
     one = backend(calls=1, per_ns=LONGEST, burst=2, tokens=100)
     answer = one.ask(KEY, Request(**{"id": "a", **fields}))
     assert "bad-ask" == answer.reason
@@ -111,6 +121,14 @@ def test_tokens_are_settled_by_usage(backend):
     one.hand_back(KEY, "b", used_tokens=90)
     wait = asked(one, "c", prompt_tokens=1, wait_ns=0).wait_ns
     assert 30 * MINUTE < wait <= 31 * MINUTE
+
+
+def test_usage_that_cannot_be_true_frees_the_place_all_the_same(backend):
+    """Whatever an endpoint reports, the lease ends with the call."""
+    one = backend(in_flight=1, tokens=100)
+    limiter = Limiter(one)
+    limiter.give_back(limiter.enter(Ask(prompt_tokens=1)), used_tokens=10**30)
+    assert ((), 1_000_000_000) == (one.state(KEY).places, one.state(KEY).counts.used_tokens)
 
 
 def test_tenants_and_resources_are_ledgers_of_their_own(backend):

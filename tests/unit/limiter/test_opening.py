@@ -5,7 +5,7 @@ import pytest
 
 from truegreen.core.errors import UsageProblem
 from truegreen.limiter.limits import Limits, checked
-from truegreen.limiter.opening import opened
+from truegreen.limiter.opening import opened, with_password
 
 
 @pytest.mark.parametrize("url", ["", "nowhere", "ftp://x", "file:relative", "memory:x", "file:"])
@@ -14,6 +14,29 @@ def test_an_address_that_names_no_backend_is_refused(url):
     with pytest.raises(UsageProblem) as found:
         opened(url, checked(Limits(calls=1)))
     assert "limiter-backend-unknown" == found.value.code
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "whole"),
+    [
+        ("redis://h:1/0", "", "redis://h:1/0"),
+        ("redis://h:1/0", "p/w@d", "redis://:p%2Fw%40d@h:1/0"),
+        ("rediss://h", "limiter:p:w", "rediss://limiter:p%3Aw@h"),
+        ("redis://h", ":p:w", "redis://:p%3Aw@h"),
+        ("redis://a:b@h", "c", "redis://a:b@h"),
+    ],
+)
+def test_a_servers_password_comes_from_the_environment(url, token, whole):
+    """Whatever it holds, it is one; an address that has one keeps it."""
+    assert whole == with_password(url, token)
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss", "valkey", "valkeys"])
+def test_every_server_that_a_policy_may_name_is_opened_and_its_password_never_shown(scheme):
+    """Nothing is connected yet."""
+    backend = opened(f"{scheme}://h:1/0", checked(Limits(calls=1)), token="limiter:secret")
+    assert f"{scheme.replace('valkey', 'redis')}://h:1/0" == backend.name
+    backend.close()
 
 
 def test_an_address_says_which_backend_it_is(tmp_path):

@@ -5,7 +5,8 @@ What it decides: how a step is tried again when the service is not there. What i
 leave, to the service; long polls, to ``client``.
 
 - A step that is told twice is taken once, since every ask has an id of its own: a lost connection is tried again.
-- A service that restarts is awaited for ``patience_s``; then the error is ``limiter-unreachable``.
+- A service that restarts is awaited for ``patience_s``, and never longer than the ask waits; then the error is
+  ``limiter-unreachable``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from truegreen.core.errors import ReachProblem
 from truegreen.limiter.backend import NO_PRESSURE, Key
 from truegreen.limiter.bounds import out_of_bounds
 from truegreen.limiter.http import talk, wire
+from truegreen.limiter.limits import SECOND
 from truegreen.limiter.state import Answer, Go, Gone, Ledger, Request
 
 RETRY_S: Final = 0.2
@@ -46,7 +48,8 @@ class Http:
 
     def asked(self, key: Key, request: Request, *, hold_s: float | None) -> Answer:
         """As ``ask``, with an answer that waits at the service; see ``talk.asking``."""
-        return talk.standing(*self._sent(talk.asking(key, request, hold_s=hold_s)))
+        post = talk.asking(key, request, hold_s=hold_s)
+        return talk.standing(*self._sent(post, self.patience_s(request)))
 
     def look(self, key: Key, id: str) -> Answer:  # noqa: A002 - the field of a request has this name
         """As ``ledger.look``."""
@@ -84,8 +87,18 @@ class Http:
         """Close the connections; leases stay."""
         self._client.close()
 
-    def _sent(self, post: talk.Post) -> tuple[int, bytes]:
-        until_s = time.monotonic() + self.address.patience_s
+    def patience_s(self, request: Request) -> float:
+        """How long a service that is not there is tried again for this ask."""
+        wait_s = self.address.patience_s if request.wait_ns is None else request.wait_ns / SECOND
+        return max(0.0, min(self.address.patience_s, wait_s))
+
+    def taken_back(self, key: Key, id: str) -> None:  # noqa: A002 - as above
+        """Hand back what was asked, told once: if it is not heard, its lease ends by itself."""
+        talk.body_of(*self._once(talk.ending(key, id, None, NO_PRESSURE, is_unused=True)))
+
+    def _sent(self, post: talk.Post, patience_s: float | None = None) -> tuple[int, bytes]:
+        patience_s = self.address.patience_s if patience_s is None else patience_s
+        until_s = time.monotonic() + patience_s
         while True:
             try:
                 status, body = self._once(post)

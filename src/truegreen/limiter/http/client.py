@@ -22,6 +22,7 @@ from truegreen.core.admission import Ask, Leave
 from truegreen.core.errors import ReachProblem, TruegreenProblem
 from truegreen.limiter import asking
 from truegreen.limiter.async_client import AsyncLimiter
+from truegreen.limiter.backend import Key
 from truegreen.limiter.bounds import out_of_bounds
 from truegreen.limiter.client import Limiter
 from truegreen.limiter.http import talk
@@ -49,7 +50,7 @@ class HttpLimiter(Limiter):
             answer = out_of_bounds(request) or self._http.asked(key, request, hold_s=wait_s)
         except BaseException:
             with contextlib.suppress(TruegreenProblem):
-                self._http.hand_back(key, request.id, is_unused=True)
+                self._http.taken_back(key, request.id)
             raise
         go = _left(self._http, ask, answer)
         self._leases.keep(key, request.id, go.lease_ns / SECOND)
@@ -70,7 +71,9 @@ class AsyncHttpLimiter(AsyncLimiter):
         ask = asking.renamed(ask, self._holder)
         key, request, wait_s = asking.key_of(ask), *_request(ask, self._ids.next(), self._http)
         try:
-            answer = out_of_bounds(request) or await self._answer(talk.asking(key, request, hold_s=wait_s))
+            answer = out_of_bounds(request) or await self._answer(
+                talk.asking(key, request, hold_s=wait_s), self._http.patience_s(request)
+            )
         except BaseException:
             await self._taken_back(key, request.id)
             raise
@@ -83,8 +86,12 @@ class AsyncHttpLimiter(AsyncLimiter):
         await self._waiting.aclose()
         self.close()
 
-    async def _answer(self, post: talk.Post) -> Answer:
-        until_s = time.monotonic() + self._http.address.patience_s
+    async def _taken_back(self, key: Key, name: str) -> None:
+        with contextlib.suppress(TruegreenProblem):
+            await self._made(lambda: self._http.taken_back(key, name))
+
+    async def _answer(self, post: talk.Post, patience_s: float) -> Answer:
+        until_s = time.monotonic() + patience_s
         while True:
             try:
                 return await self._once(post)

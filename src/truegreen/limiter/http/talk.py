@@ -73,10 +73,9 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
 def options(address: Address) -> dict[str, Any]:
     """How a client of the library is made.
 
-    Raises: UsageProblem ``bad-limiter-address``.
+    Raises: UsageProblem ``bad-limiter-address`` or ``bad-limiter-token``.
     """
-    parts = urlsplit(address.url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
+    if not _is_address(address.url):
         shown = quoted(address.url.rpartition("@")[2])
         raise UsageProblem(
             "bad-limiter-address",
@@ -85,14 +84,41 @@ def options(address: Address) -> dict[str, Any]:
         )
     headers = {"user-agent": "truegreen-limiter", "content-type": "application/json"}
     if address.token:
+        _refuse_other_characters(address.token)
         headers["authorization"] = f"Bearer {address.token}"
     return {
         "base_url": address.url,
         "headers": headers,
         "trust_env": False,
-        "verify": parts.scheme == "https",  # certificates of the system are read for nothing else
+        "verify": address.url.startswith("https:"),  # certificates of the system are read for nothing else
         "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
     }
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_port = parts.port != 0
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):  # a port that is none, half an IPv6 address
+        return False
+    return (
+        parts.scheme in {"http", "https"}
+        and is_port
+        and bool(parts.hostname)
+        and not (parts.username or parts.query)
+    )
+
+
+def _refuse_other_characters(token: str) -> None:
+    """A header's library would put the whole token into its error."""
+    other = next((at for at, one in enumerate(token) if not "!" <= one <= "~"), None)
+    if other is not None:
+        raise UsageProblem(
+            "bad-limiter-token",
+            f"character {other + 1} of the limiter's token of {len(token)} is none that a token may have",
+            hint="truegreen limiter serve --help",
+        )
 
 
 def resource_of(key: Key) -> str:

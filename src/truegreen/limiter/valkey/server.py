@@ -43,8 +43,12 @@ def shown(url: str) -> str:
 
     Raises: UsageProblem ``bad-redis-address``.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in SCHEMES and parts.port != 0
+    except ValueError:  # a port that is none, half an IPv6 address
+        is_one = False
+    if not is_one:
         raise UsageProblem(
             "bad-redis-address",
             f"{quoted(url.partition('@')[2] or url)} is no address of a server, redis://HOST:PORT/DB is asked",

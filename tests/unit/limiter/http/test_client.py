@@ -139,6 +139,29 @@ def test_a_service_that_is_not_there_is_named_and_nothing_is_called(opened):
     assert "limiter-unreachable" == caught.value.code
 
 
+def test_whoever_does_not_wait_is_not_kept_by_a_service_that_is_away(opened, monkeypatch):
+    """Threads and tasks: the ask and the word that it is over are each said once, with no pause between."""
+    pauses = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(ReachProblem, match="cannot be reached"):
+            opened(url, patience_s=60).enter(Ask(wait_s=0))
+
+        async def ask():
+            ledger = AsyncHttpLimiter(Address(url=url, patience_s=60))
+            try:
+                async with asyncio.timeout(30):
+                    await ledger.enter(Ask(wait_s=0))
+            finally:
+                await ledger.aclose()
+
+        with pytest.raises(ReachProblem, match="cannot be reached"):
+            asyncio.run(ask())
+    assert [] == pauses
+
+
 def test_a_service_that_comes_back_within_patience_is_found(opened):
     """A restart does not fail the jobs that ask meanwhile."""
     service = Running(checked(Limits(in_flight=1)))
@@ -194,10 +217,24 @@ def test_anything_but_an_answer_of_the_limiter_is_no_leave(answer, told, opened)
 
 
 @pytest.mark.parametrize(
-    "url", ["", "redis://x", "http://", "http://user:pw@h:1", "http://h:1/?a=b", "127.0.0.1:1"]
+    "url",
+    [
+        *("", "redis://x", "http://", "http://user:pw@h:1", "http://h:1/?a=b", "127.0.0.1:1"),
+        *("http://127.0.0.1:1:2", "http://[::1", "https://h:99999", "http://h:0", "http://h:x"),
+    ],
 )
 def test_an_address_of_another_kind_is_a_usage_error(url):
     """And a password in it is not shown."""
     with pytest.raises(UsageProblem) as caught:
         HttpLimiter(Address(url=url))
     assert ("bad-limiter-address", False) == (caught.value.code, "pw" in str(caught.value))
+
+
+@pytest.mark.parametrize("kind", [HttpLimiter, AsyncHttpLimiter])
+@pytest.mark.parametrize("token", ["se\ncret", "sécret", "se cret", "secret\r\nx-a: b", "secret\x00"])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(kind, token):
+    """Neither in the message nor in the hint; a library's own message would hold all of it."""
+    with pytest.raises(UsageProblem) as caught:
+        kind(Address(url="http://127.0.0.1:1", token=token))
+    told = f"{caught.value.message}{caught.value.hint}{caught.value.__cause__}"
+    assert ("bad-limiter-token", False) == (caught.value.code, "cret" in told)

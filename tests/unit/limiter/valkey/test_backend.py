@@ -17,6 +17,7 @@ from truegreen.limiter.async_client import AsyncLimiter
 from truegreen.limiter.backend import Key
 from truegreen.limiter.client import Limiter
 from truegreen.limiter.limits import SECOND, Limits, checked
+from truegreen.limiter.opening import limiter_at
 from truegreen.limiter.valkey.backend import PREFIX, Redis, key_of
 
 NOTHING = Pressure()
@@ -290,6 +291,10 @@ def test_a_wrong_password_is_named_and_not_shown(opened):
                 opened(url, in_flight=1).enter(Ask())
             assert (found, False) == (caught.value.code, "hidden-word" in str(caught.value))
         _call(opened(f"redis://:open%3Asesame%407@127.0.0.1:{server.port}", in_flight=1), Ask())
+        bare = f"valkey://127.0.0.1:{server.port}"
+        limiter = limiter_at(bare, checked(Limits(in_flight=1)), token=":open:sesame@7")
+        limiter.give_back(limiter.enter(Ask()), used_tokens=None)
+        limiter.close()
 
 
 def test_a_user_that_may_do_nothing_but_this_can_use_it(opened):
@@ -338,7 +343,9 @@ def test_names_cannot_run_into_one_another():
     assert [(1, 1)] * 3 == [(key.count("{"), key.count("}")) for key in keys]
 
 
-@pytest.mark.parametrize("url", ["", "http://h:1", "redis", "memcached://h", "redis://h:port"])
+@pytest.mark.parametrize(
+    "url", ["", "http://h:1", "redis", "memcached://h", "redis://h:port", "redis://[::1"]
+)
 def test_an_address_of_another_kind_is_a_usage_error(url):
     """Before anything is connected."""
     with pytest.raises(UsageProblem) as caught:
