@@ -116,6 +116,8 @@ class ReplaySession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """``h1:`` of the folder's files when the replay began; null for an empty folder."""
     after: str | None
     """The same when it had ended."""
+    commit: str = ""
+    """Commit that was checked out when the replay began; empty where there was none."""
 
 
 def write_session(session: ReplaySession) -> bytes:
@@ -141,7 +143,7 @@ def joined(sessions: Iterable[ReplaySession]) -> ReplaySession:
     parts = tuple(sessions)
     if not parts:
         raise EvidenceProblem("no-session", "0 sessions of a replay were given, at least 1 is asked")
-    for name in ("cassettes", "before"):
+    for name in ("cassettes", "before", "commit"):
         found = {getattr(part, name) for part in parts}
         if len(found) > 1:
             one, other = sorted(map(str, found))[:2]
@@ -164,8 +166,24 @@ def joined(sessions: Iterable[ReplaySession]) -> ReplaySession:
         upstream_calls=sum(part.upstream_calls for part in parts),
         guard_stops=sum(part.guard_stops for part in parts),
         before=parts[0].before,
+        commit=parts[0].commit,
         after=next((part.after for part in parts if part.after != part.before), parts[0].after),
     )
+
+
+def refuse_doubled(sessions: Iterable[ReplaySession]) -> None:
+    """A part that is given twice stands in for one that is not there, and plays its recordings twice.
+
+    Raises: EvidenceProblem ``session-twice`` for two equal accounts in which something was asked.
+    """
+    parts = [part for part in sessions if part.hits or part.misses]
+    for place, part in enumerate(parts):
+        if part in parts[:place]:
+            raise EvidenceProblem(
+                "session-twice",
+                f"the account of one replay from {part.started_at} to {part.ended_at} was given 2 times, 1 is asked",
+                hint="name the session file of every part once",
+            )
 
 
 def weakest(guards: Iterable[str]) -> str:

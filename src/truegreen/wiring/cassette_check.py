@@ -26,13 +26,13 @@ from truegreen import version
 from truegreen.cassettes.check import checked
 from truegreen.cassettes.contract_check import SCHEMA, Checked, ContractCheckBody, Finding, Made
 from truegreen.core.digest import H1, h1_of_files
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.lane_digests import Components
 from truegreen.core.outcome import Exit
 from truegreen.core.policy import Lane
 from truegreen.core.quoted import quoted
 from truegreen.core.record import Envelope, Producer, file_name, write_record
-from truegreen.core.replay_session import ReplaySession, is_weaker, joined, read_session
+from truegreen.core.replay_session import ReplaySession, is_weaker, joined, read_session, refuse_doubled
 from truegreen.forges.git import GitRepository
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.clock import SystemClock
@@ -99,6 +99,7 @@ def check(request: CheckRequest, environment: Mapping[str, str]) -> CheckResult:
     Raises: TruegreenProblem of every family.
     """
     sessions = tuple(read_session(bytes_of(path, SESSION_BYTES)) for path in request.sessions)
+    refuse_doubled(sessions)
     session = joined(sessions) if sessions else None
     if request.record is None and not sessions:
         folder = request.cwd / (request.folder or Path("cassettes"))
@@ -106,6 +107,8 @@ def check(request: CheckRequest, environment: Mapping[str, str]) -> CheckResult:
     with GitRepository(top_of(request.cwd), environment) as git:
         ground = _ground(request, git, environment)
         lane = ground.lane
+        if session is not None:
+            _refuse_other_commit(session, git.resolve("HEAD"))
         folder = ground.root / lane.cassettes
         if request.folder is not None and (request.cwd / request.folder).resolve() != folder.resolve():
             raise UsageProblem(
@@ -117,6 +120,16 @@ def check(request: CheckRequest, environment: Mapping[str, str]) -> CheckResult:
         found = checked(files)
         return _result(
             lane.cassettes, folder, session, lane, _written(request, ground, found, session), found
+        )
+
+
+def _refuse_other_commit(session: ReplaySession, checked_out: str | None) -> None:
+    """A replay of other code proves nothing about this one. Raises: EvidenceProblem ``replay-of-other-commit``."""
+    if session.commit and session.commit != checked_out:
+        raise EvidenceProblem(
+            "replay-of-other-commit",
+            f"the replay ran on commit {session.commit[:12]}, {str(checked_out)[:12]} is checked out",
+            hint="replay again: truegreen proxy run --mode replay --help",
         )
 
 

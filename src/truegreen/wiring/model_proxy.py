@@ -36,7 +36,7 @@ from truegreen.proxy.upstream import Upstream, parse_upstream
 from truegreen.wiring.cassettes import recording, replaying, rules_in
 from truegreen.wiring.environment import pipeline_run
 from truegreen.wiring.open_ledger import OpenLedger
-from truegreen.wiring.replay_account import Ending, ReplayAccount
+from truegreen.wiring.replay_account import Ending, ReplayAccount, commit_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +84,14 @@ class OpenedProxy:
             _refuse_log(wish.log)
             if store is not None and wish.cassettes is not None:
                 name = wish.name or wish.cassettes.as_posix()
-                self.account = ReplayAccount(wish.cassettes, name=name, rules=rules, store=store, clock=clock)
+                self.account = ReplayAccount(
+                    wish.cassettes,
+                    name=name,
+                    rules=rules,
+                    store=store,
+                    clock=clock,
+                    commit=commit_at(wish.cassettes, environment),
+                )
         else:
             self._log = CallLog(wish.log, run=pipeline_run(environment))
             door = AsyncDoor(wish.ledger or OpenLedger(), Rulings(log=self._log))

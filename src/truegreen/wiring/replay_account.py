@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,7 @@ from truegreen.cassettes.rules import KeyRules
 from truegreen.cassettes.scrub import clean_document, needles_of
 from truegreen.cassettes.store import Store
 from truegreen.core.digest import Sha256, h1_of_files, sha256_of
-from truegreen.core.errors import EvidenceProblem
+from truegreen.core.errors import EvidenceProblem, TruegreenProblem
 from truegreen.core.ports import Clock
 from truegreen.core.recording import Answered, Asked, Miss
 from truegreen.core.replay_session import (
@@ -38,7 +39,9 @@ from truegreen.core.replay_session import (
     Played,
     ReplaySession,
 )
+from truegreen.forges.git import GitRepository
 from truegreen.wiring.atomic import write_atomic
+from truegreen.wiring.checkout import checkout_of
 
 MOST_BYTES = 256 << 10
 """Longest body of a missed request that the account holds."""
@@ -64,8 +67,11 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 class ReplayAccount:
     """Opened when a replay begins."""
 
-    def __init__(self, path: Path, *, name: str, rules: KeyRules, store: Store, clock: Clock) -> None:
-        """``path`` is the folder of the recordings, ``name`` what the account calls it."""
+    def __init__(  # noqa: PLR0913 - an account is of all of these
+        self, path: Path, *, name: str, rules: KeyRules, store: Store, clock: Clock, commit: str = ""
+    ) -> None:
+        """``path`` is the folder of the recordings, ``name`` what the account calls it, ``commit`` what is checked out."""
+        self._commit = commit
         self._folder = Folder(path, write_atomic)
         self._name, self._rules, self._store, self._clock = name, rules, store, clock
         self._started_at = clock.now()
@@ -95,6 +101,7 @@ class ReplayAccount:
             guard_stops=ending.guard_stops,
             before=self._before,
             after=digest_of(self._folder.path),
+            commit=self._commit,
         )
 
     @staticmethod
@@ -141,6 +148,18 @@ def storable(asked: Asked, rules: KeyRules) -> AskedAgain | None:
         ),
         body_base64=base64.b64encode(asked.body).decode(),
     )
+
+
+def commit_at(folder: Path, environment: Mapping[str, str]) -> str:
+    """The commit that is checked out where a folder lies; empty outside of a checkout, and where git cannot tell."""
+    root = checkout_of(folder)
+    if root is None:
+        return ""
+    try:
+        with GitRepository(root, environment) as git:
+            return git.resolve("HEAD") or ""
+    except TruegreenProblem:
+        return ""
 
 
 def digest_of(path: Path) -> str | None:

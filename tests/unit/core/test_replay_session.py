@@ -15,6 +15,7 @@ from truegreen.core.replay_session import (
     is_weaker,
     joined,
     read_session,
+    refuse_doubled,
     weakest,
     write_session,
 )
@@ -136,3 +137,18 @@ def test_guards_have_an_order():
     """Less than what is demanded is weaker; the same is not."""
     assert [True, False, False] == [is_weaker(one, "landlock") for one in ("audit", "landlock", "namespace")]
     assert GUARDS[0] == weakest([])
+
+
+def test_a_part_that_is_given_twice_is_refused():
+    """It would stand in for a missing one; parts in which nothing was asked may well be equal."""
+    refuse_doubled([session(), session(guard="audit"), session(hits=()), session(hits=())])
+    with pytest.raises(EvidenceProblem) as caught:
+        refuse_doubled([session(), session(guard="audit"), session()])
+    assert "session-twice" == caught.value.code
+
+
+def test_parts_on_two_commits_are_no_run():
+    """One run has one commit."""
+    with pytest.raises(EvidenceProblem) as caught:
+        joined([session(commit="1" * 40), session(commit="2" * 40)])
+    assert ("sessions-differ", "1" * 40) == (caught.value.code, joined([session(commit="1" * 40)]).commit)

@@ -9,7 +9,7 @@ import subprocess
 import msgspec
 import pytest
 
-from truegreen.core.errors import ReachProblem, UsageProblem
+from truegreen.core.errors import EvidenceProblem, ReachProblem, UsageProblem
 from truegreen.core.outcome import Exit, Word
 from truegreen.core.policy import Lane
 from truegreen.core.record import read_record
@@ -235,3 +235,19 @@ def test_no_lane_of_the_kind_is_built_in():
     assert {"contract-check", "sample-ledger"} <= set(RULES.kinds)
     assert "cassettes" in Lane.__struct_fields__
     assert json.dumps(replays.LABELS)
+
+
+def test_a_replay_of_another_commit_writes_no_record(repository, session):
+    """The code has changed since: the old account says nothing about it. That of this commit counts."""
+    head = subprocess.check_output(["git", "-C", repository, "rev-parse", "HEAD"], text=True).strip()
+    with pytest.raises(EvidenceProblem) as caught:
+        check(asked(repository, sessions=(session(commit="1" * 40),)), ENVIRONMENT)
+    assert ("replay-of-other-commit", []) == (caught.value.code, [*repository.glob("artifacts/*")])
+    assert Exit.DONE == check(asked(repository, sessions=(session(commit=head),)), ENVIRONMENT).code
+
+
+def test_a_session_that_is_given_twice_is_refused(repository, session):
+    """It would play every recording twice."""
+    with pytest.raises(EvidenceProblem) as caught:
+        check(asked(repository, sessions=(session(), session())), ENVIRONMENT)
+    assert "session-twice" == caught.value.code

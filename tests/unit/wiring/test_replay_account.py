@@ -3,6 +3,8 @@
 
 import base64
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -12,7 +14,7 @@ from truegreen.cassettes.store import Recorder, Store
 from truegreen.core.recording import Answered, Asked, Chunk, Miss
 from truegreen.core.replay_session import read_session, write_session
 from truegreen.wiring.atomic import write_atomic
-from truegreen.wiring.replay_account import MOST_BYTES, Ending, ReplayAccount, digest_of, storable
+from truegreen.wiring.replay_account import MOST_BYTES, Ending, ReplayAccount, commit_at, digest_of, storable
 
 RULES = KeyRules(host="models")
 NOW = "2026-11-29T17:00:00Z"
@@ -123,3 +125,17 @@ def test_a_missed_request_is_there_to_be_recorded():
 def test_what_cannot_be_stored_as_it_was_sent_is_left_out(asked):
     """A secret, a credential in the query, a body that is too long or refused."""
     assert storable(asked, RULES) is None
+
+
+def test_the_account_names_the_commit_that_is_checked_out(tmp_path):
+    """Below a checkout its commit; outside of one, before the first commit or without git, none."""
+    environment = {"PATH": os.environ["PATH"]}
+    folder = tmp_path / "repository" / "cassettes"
+    folder.mkdir(parents=True)
+    git = ["git", "-C", str(folder.parent), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    assert "" == commit_at(folder, environment)
+    subprocess.run([*git, "init", "-q"], check=True)
+    assert "" == commit_at(folder, environment)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    assert (head, "") == (commit_at(folder, environment), commit_at(folder, {"PATH": ""}))

@@ -20,7 +20,7 @@ from typing import Final
 from truegreen.cassettes.upkeep.listing import Seen
 from truegreen.core.errors import EvidenceProblem
 from truegreen.core.quoted import quoted
-from truegreen.core.replay_session import ReplaySession, joined
+from truegreen.core.replay_session import ReplaySession, joined, refuse_doubled
 
 CODE: Final = "cannot-prune"
 _HINT: Final = "replay everything once, without a selection, and give every session file of that run"
@@ -29,10 +29,11 @@ _HINT: Final = "replay everything once, without a selection, and give every sess
 def unused(sessions: Sequence[ReplaySession], parts: int, looked: Sequence[Seen]) -> tuple[str, ...]:
     """Files that may be removed; ``looked`` is every recording of the folder as it is now.
 
-    Raises: EvidenceProblem ``cannot-prune``, ``no-session``, ``sessions-differ``.
+    Raises: EvidenceProblem ``cannot-prune``, ``no-session``, ``session-twice``, ``sessions-differ``.
     """
     if len(sessions) != parts:
         raise _refused(f"{len(sessions)} session files were given, the run had {parts} parts")
+    refuse_doubled(sessions)
     whole = joined(sessions)
     if not whole.complete:
         raise _refused(
