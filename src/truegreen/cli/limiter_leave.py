@@ -70,8 +70,8 @@ def _key(command: _Command) -> _Command:
     return command
 
 
-def _number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """A range lets NaN pass."""
+def seconds(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """The option's seconds, if they are a number: a range lets NaN pass."""
     if value is not None and math.isnan(value):
         raise click.BadParameter("nan is no number of seconds.")
     return value
@@ -104,7 +104,7 @@ def _ask(command: _Command) -> _Command:
             "--wait",
             "wait_s",
             type=click.FloatRange(0, LONGEST // SECOND),
-            callback=_number,
+            callback=seconds,
             metavar="SECONDS",
             help="Longest wait for leave. Default: the policy's.",
         ),

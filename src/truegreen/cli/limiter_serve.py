@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from truegreen.cli.limiter_leave import seconds
 from truegreen.core.errors import UsageProblem
 from truegreen.core.outcome import Exit
 
@@ -56,6 +57,7 @@ _PATH = click.Path(path_type=Path)
     "--drain",
     "drain_s",
     type=click.FloatRange(0, 3600),
+    callback=seconds,
     default=30,
     show_default=True,
     metavar="SECONDS",

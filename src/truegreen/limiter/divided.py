@@ -7,11 +7,14 @@ to the policy.
 - The share begins empty and is this process's alone: as many callers as there are shares stay below the whole limit.
 - Whoever got leave from one count hands it back to that one.
 - The change is said once each way.
+- While the share is used the common count is tried every few seconds, not at each call, where a try takes time.
 """
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -25,12 +28,22 @@ from truegreen.limiter.state import Answer, Ledger, Request
 
 UNREACHABLE: Final = "limiter-unreachable"
 """The only problem that a share stands in for."""
+REST_S: Final = 5.0
+"""Seconds in which a count that was away is not asked again, where asking takes time: not each call pays the wait."""
 
 
 class Divided:
     """Implements ``backend.Backend``."""
 
-    def __init__(self, whole: Backend, limits: Limits, shares: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        whole: Backend,
+        limits: Limits,
+        shares: int,
+        say: Callable[[str], None],
+        *,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         """``say`` is told when the share begins and when it ends.
 
         Raises: UsageProblem ``limit-out-of-range`` for limits that cannot be divided so often.
@@ -43,20 +56,23 @@ class Divided:
         )
         self._of_share: set[str] = set()
         self._is_apart, self._lock = False, threading.Lock()
+        self._clock_s, self._rests_until_s = clock_s, -math.inf
         self.name = whole.name
         self.is_quick = whole.is_quick
 
     def ask(self, key: Key, request: Request) -> Answer:
         """Of the common count; of the share if that cannot be reached."""
+        if self._is_apart and self._clock_s() < self._rests_until_s:
+            return self._ask_share(key, request)
         try:
             answer = self._whole.ask(key, request)
         except TruegreenProblem as problem:
             if problem.code != UNREACHABLE:
                 raise
             self._turn(is_apart=True, why=problem.message)
-            with self._lock:
-                self._of_share.add(request.id)
-            return self._share.ask(key, request)
+            if not self.is_quick:
+                self._rests_until_s = self._clock_s() + REST_S
+            return self._ask_share(key, request)
         self._turn(is_apart=False)
         return answer
 
@@ -91,6 +107,11 @@ class Divided:
         """Close both."""
         self._share.close()
         self._whole.close()
+
+    def _ask_share(self, key: Key, request: Request) -> Answer:
+        with self._lock:
+            self._of_share.add(request.id)
+        return self._share.ask(key, request)
 
     def _asked(self, name: str) -> Backend:
         with self._lock:

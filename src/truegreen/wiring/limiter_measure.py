@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from truegreen.core.call_log import entries_of, microseconds
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import EvidenceProblem, UsageProblem
 from truegreen.core.instants import instant, instant_text
 from truegreen.core.quoted import quoted
 from truegreen.limiter.measure import numbers_of, verdict
@@ -32,10 +32,9 @@ _WINDOW: Final = re.compile(r"([0-9]{1,4})([dh])")
 def measured(logs: Iterable[Path], *, window: str, until: str | None) -> Page:
     """The numbers of these logs; ``until`` is the end of the window, now if it is not given.
 
-    Raises: UsageProblem ``bad-window`` or ``log-too-large``; ReachProblem ``file-unreadable``; EvidenceProblem
-    ``bad-time``.
+    Raises: UsageProblem ``bad-window`` or ``log-too-large``; ReachProblem ``file-unreadable``.
     """
-    end = instant(until or SystemClock().now())
+    end = _end_of(until)
     since_us = microseconds(end - window_of(window))
     texts = {str(path): _text(path) for path in logs}
     numbers = numbers_of(
@@ -45,6 +44,15 @@ def measured(logs: Iterable[Path], *, window: str, until: str | None) -> Page:
     )
     row = verdict(numbers, since_us=since_us)
     return Page(numbers=numbers, row=row, window=window, measured_at=instant_text(end))
+
+
+def _end_of(until: str | None) -> dt.datetime:
+    if until is None:
+        return instant(SystemClock().now())
+    try:
+        return instant(until)
+    except EvidenceProblem as err:  # it stands on the command line, and is no evidence
+        raise UsageProblem("bad-window", err.message, hint="truegreen limiter measure --help") from err
 
 
 def window_of(text: str) -> dt.timedelta:

@@ -153,6 +153,12 @@ def test_a_number_that_is_none_is_a_usage_error(place, count, option, capfd):
     assert 0 == count.state(Key()).tickets
 
 
+def test_a_service_does_not_drain_for_no_number_of_seconds(capfd):
+    """As for a wait."""
+    assert 2 == run(["limiter", "serve", "--in-memory", "--rate", "1/s", "--drain", "nan"])
+    assert "'--drain': nan is no number of seconds" in capfd.readouterr().err
+
+
 def test_a_lease_is_kept_alive_for_a_long_command(place, count):
     """Three leases long."""
     place("capacity = 1", "lease_s = 0.3")

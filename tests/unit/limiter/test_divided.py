@@ -84,6 +84,20 @@ def test_three_callers_together_stay_below_the_whole(whole, said):
         caller.close()
 
 
+def test_a_count_that_takes_time_to_be_away_is_not_asked_at_each_call(whole, said):
+    """Only one call in five seconds pays for finding out; then the whole is used again."""
+    whole.is_quick, whole.code, now, asked = False, "limiter-unreachable", [0.0], []
+    whole.ask = lambda key, request: asked.append(request.id) or Away.ask(whole, key, request)
+    caller = Divided(whole, checked(Limits(in_flight=6)), 2, said.append, clock_s=lambda: now[0])
+    for at, name in ((0.0, "a"), (1.0, "b"), (4.9, "c"), (5.0, "d")):
+        now[0] = at
+        caller.ask(KEY, Request(id=name))
+    whole.code, now[0] = "", 10.0
+    assert isinstance(caller.ask(KEY, Request(id="e")), Go)
+    assert (["a", "d", "e"], 2) == (asked, len(said))
+    caller.close()
+
+
 def test_leave_goes_back_to_the_count_that_gave_it(whole, said):
     """Although the other one is there again by then."""
     limits = checked(Limits(in_flight=2))

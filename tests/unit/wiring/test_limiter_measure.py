@@ -32,6 +32,14 @@ def test_logs_are_counted_within_the_window(tmp_path):
     assert (3, "not-needed", "7d") == (page.numbers.calls, page.row.then["verdict"], page.window)
 
 
+@pytest.mark.parametrize("until", ["never", "", "2026-02-30T00:00:00Z"])
+def test_an_end_that_is_no_time_is_a_usage_error(tmp_path, until):
+    """It stands on the command line: exit 2, not 3."""
+    with pytest.raises(UsageProblem, match="the time is") as caught:
+        measured([log(tmp_path / "a", 1)], window="7d", until=until)
+    assert ("bad-window", 2) == (caught.value.code, caught.value.exit_code)
+
+
 def test_without_an_end_the_window_ends_now(tmp_path):
     """A call of this moment is in it."""
     path = tmp_path / "a"
