@@ -15,7 +15,7 @@ from truegreen.core.admission import Pressure
 from truegreen.limiter import ledger as rules
 from truegreen.limiter import places
 from truegreen.limiter.backend import NO_PRESSURE, Key
-from truegreen.limiter.limits import Limits
+from truegreen.limiter.limits import Limits, checked
 from truegreen.limiter.state import Answer, Go, Ledger, Request, Step
 
 Change = Callable[[Ledger, int], Step]
@@ -26,8 +26,11 @@ class Stepping:
     """The questions of ``backend.Backend``, each one call of ``_step``."""
 
     def __init__(self, limits: Limits) -> None:
-        """``limits`` stand for every ledger that this backend is asked about."""
-        self.limits = limits
+        """``limits`` stand for every ledger that this backend is asked about.
+
+        Raises: UsageProblem ``limit-out-of-range``: a zero would be no limit, and none would be missed.
+        """
+        self.limits = checked(limits)
 
     def _step(self, key: Key, change: Change) -> Answer:
         """Make one step of one ledger, and wake whom it concerns."""

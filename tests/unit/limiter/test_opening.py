@@ -39,6 +39,25 @@ def test_every_server_that_a_policy_may_name_is_opened_and_its_password_never_sh
     backend.close()
 
 
+@pytest.mark.parametrize("address", ["memory:", "file:{}", "redis://127.0.0.1:1/0"])
+@pytest.mark.parametrize(
+    "given", [{}, {"calls": 0}, {"in_flight": 0}, {"tokens": -1}, {"calls": 1, "burst": 0}]
+)
+def test_limits_that_nobody_checked_are_checked_by_every_backend(address, given, tmp_path):
+    """From Python a zero would be no limit at all."""
+    with pytest.raises(UsageProblem) as found:
+        opened(address.format(tmp_path), Limits(**given))
+    assert "limit-out-of-range" == found.value.code
+
+
+@pytest.mark.parametrize("address", ["memory:", "file:{}", "redis://127.0.0.1:1/0"])
+def test_tokens_a_minute_limit_without_a_burst_of_their_own(address, tmp_path):
+    """A minute's tokens are the burst; without any, nothing would be limited."""
+    backend = opened(address.format(tmp_path), Limits(tokens=100))
+    assert 100 == backend.limits.token_burst
+    backend.close()
+
+
 def test_an_address_says_which_backend_it_is(tmp_path):
     """A folder may be written with three slashes too."""
     limits = checked(Limits(calls=1))

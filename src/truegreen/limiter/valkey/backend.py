@@ -22,7 +22,7 @@ from truegreen.core.admission import Pressure
 from truegreen.core.errors import ReachProblem
 from truegreen.limiter.backend import NO_PRESSURE, Key
 from truegreen.limiter.bounds import out_of_bounds
-from truegreen.limiter.limits import LONGEST, MOST_TOKENS, SECOND, Limits
+from truegreen.limiter.limits import LONGEST, MOST_TOKENS, SECOND, Limits, checked
 from truegreen.limiter.state import Answer, Go, Gone, Ledger, Request
 from truegreen.limiter.valkey.answers import answer_of, ask_arguments, ledger_of, limit_numbers
 from truegreen.limiter.valkey.server import Argument, Server
@@ -39,8 +39,8 @@ class Redis:
         """Nothing is connected yet. Raises: UsageProblem ``bad-redis-address``, ``limit-out-of-range``."""
         self._server = Server(url)
         self.name: Final = self._server.where
-        self.limits: Final = limits
-        self._numbers = limit_numbers(limits)
+        self.limits: Final = checked(limits)
+        self._numbers = limit_numbers(self.limits)
         self._born: dict[str, int] = {}
 
     def ask(self, key: Key, request: Request) -> Answer:
