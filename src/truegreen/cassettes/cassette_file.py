@@ -232,7 +232,7 @@ def _escaped(found: re.Match[str]) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
-_HINT: Final = "truegreen cassette verify-key"
+_HINT: Final = "restore it with git checkout, or record it again"
 
 
 def _problem(code: str, name: str, sentence: str) -> EvidenceProblem:

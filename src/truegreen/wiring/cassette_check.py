@@ -32,18 +32,17 @@ from truegreen.core.outcome import Exit
 from truegreen.core.policy import Lane
 from truegreen.core.quoted import quoted
 from truegreen.core.record import Envelope, Producer, file_name, write_record
-from truegreen.core.replay_session import ReplaySession, is_weaker, joined, read_session, refuse_doubled
+from truegreen.core.replay_session import ReplaySession, is_weaker, joined, refuse_doubled
 from truegreen.forges.git import GitRepository
 from truegreen.wiring.atomic import write_atomic
 from truegreen.wiring.clock import SystemClock
-from truegreen.wiring.reading import bytes_of
+from truegreen.wiring.reading import bytes_of, session_at
 from truegreen.wiring.sample import ARTIFACTS, make_folder, top_of
 from truegreen.wiring.sample_ground import SampleGround, read_ground
 from truegreen.wiring.sample_request import SampleRequest
 
 MOST_BYTES = 128 << 20
 """Largest file of a folder that is read, in bytes."""
-SESSION_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +97,7 @@ def check(request: CheckRequest, environment: Mapping[str, str]) -> CheckResult:
 
     Raises: TruegreenProblem of every family.
     """
-    sessions = tuple(read_session(bytes_of(path, SESSION_BYTES)) for path in request.sessions)
+    sessions = tuple(session_at(path) for path in request.sessions)
     refuse_doubled(sessions)
     session = joined(sessions) if sessions else None
     if request.record is None and not sessions:

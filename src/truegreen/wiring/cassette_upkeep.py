@@ -30,14 +30,13 @@ from truegreen.cassettes.upkeep.run_log import Log, appended, read_log, run_of, 
 from truegreen.core.errors import ReachProblem
 from truegreen.core.outcome import Exit
 from truegreen.core.quoted import quoted
-from truegreen.core.replay_session import ReplaySession, joined, read_session
+from truegreen.core.replay_session import joined, refuse_doubled
 from truegreen.report.as_json import shown_json
 from truegreen.wiring.atomic import write_atomic
-from truegreen.wiring.reading import beginning_of, bytes_of
+from truegreen.wiring.reading import beginning_of, bytes_of, session_at
 
 FORMATS: Final = ("text", "json")
 MOST_LOG_BYTES: Final = 64 << 20
-MOST_SESSION_BYTES: Final = 64 << 20
 
 
 def listed(folder: Path, form: str) -> list[str]:
@@ -104,9 +103,11 @@ def log_path(folder: Path) -> Path:
 def logged(sessions: Sequence[Path], log: Path | None, root: Path) -> tuple[Path, bool]:
     """Append the run that these session files are the parts of; whether it was not there before.
 
-    Raises: ReachProblem ``file-unreadable``, ``not-written``; EvidenceProblem as ``read_session`` and ``joined``.
+    Raises: ReachProblem ``file-unreadable``, ``not-written``; EvidenceProblem ``session-twice`` and as ``session_at`` and ``joined``.
     """
-    run = run_of(joined(map(_session, sessions)))
+    parts = [session_at(path) for path in sessions]
+    refuse_doubled(parts)
+    run = run_of(joined(parts))
     path = log or log_path(root / run.cassettes)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -129,7 +130,7 @@ def pruned(folder: Path, sessions: Sequence[Path], parts: int, *, is_real: bool)
     """
     opened = Folder(folder, write_atomic)
     with opened.locked():
-        found = unused([_session(path) for path in sessions], parts, seen(files_of(folder)))
+        found = unused([session_at(path) for path in sessions], parts, seen(files_of(folder)))
         for name in found if is_real else ():
             try:
                 (folder / name).unlink()
@@ -184,10 +185,6 @@ def every_file_of(folder: Path) -> dict[str, bytes | None]:
 
 def _cassette(file: Path) -> Cassette:
     return read_cassette(bytes_of(file, MAX_BYTES), "")
-
-
-def _session(path: Path) -> ReplaySession:
-    return read_session(bytes_of(path, MOST_SESSION_BYTES))
 
 
 def _log_of(path: Path) -> Log | None:

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from truegreen.core.errors import ReachProblem
+from truegreen.core.errors import EvidenceProblem, ReachProblem
 from truegreen.core.quoted import quoted
+from truegreen.core.replay_session import ReplaySession, read_session
+
+SESSION_BYTES = 64 << 20
+"""Longest account of a replay that is read, in bytes."""
 
 
 def beginning_of(path: Path, limit_bytes: int) -> bytes | None:
@@ -25,6 +29,23 @@ def beginning_of(path: Path, limit_bytes: int) -> bytes | None:
             return file.read(limit_bytes)
     except OSError as err:
         raise ReachProblem("file-unreadable", f"{path} cannot be read: {err.strerror}") from err
+
+
+def session_at(path: Path) -> ReplaySession:
+    """The account of a replay in a file; a problem with it names the file.
+
+    Raises: ReachProblem ``file-unreadable``; EvidenceProblem ``session-unreadable``.
+    """
+    data = bytes_of(path, SESSION_BYTES)
+    try:
+        return read_session(data)
+    except EvidenceProblem as err:
+        raise EvidenceProblem(
+            "session-unreadable",
+            f"{quoted(str(path))} is no account of a replay: {err.message} ({err.code})",
+            hint="truegreen proxy run --mode replay --session FILE -- CMD writes one",
+            contradictory=err.contradictory,
+        ) from err
 
 
 def bytes_of(path: Path, limit_bytes: int) -> bytes:

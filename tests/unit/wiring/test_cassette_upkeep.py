@@ -99,3 +99,18 @@ def test_pruning_removes_only_when_told_to(cassettes, tmp_path):
     assert (used,) == folder(cassettes).names()
     with pytest.raises(EvidenceProblem, match="not in the folder any more"):
         pruned(cassettes, [path], 1, is_real=True)
+
+
+def test_a_session_that_is_given_twice_is_neither_logged_nor_pruned_by(cassettes, tmp_path):
+    """It would count twice in the week, and stand in for a shard whose recordings would then go."""
+    names = sorted(path.name for path in cassettes.glob("*.json"))
+    path = _write(tmp_path / "s.json", session(hits=(hit(names[0], "sha256:" + "1" * 64),)))
+    for doubled in (
+        lambda: logged([path, path], None, tmp_path),
+        lambda: pruned(cassettes, [path, path], 2, is_real=True),
+    ):
+        with pytest.raises(EvidenceProblem) as caught:
+            doubled()
+        assert "session-twice" == caught.value.code
+    assert names == sorted(path.name for path in cassettes.glob("*.json"))
+    assert [] == list(tmp_path.glob("*.jsonl"))

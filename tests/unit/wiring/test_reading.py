@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from truegreen.core.errors import ReachProblem
-from truegreen.wiring.reading import beginning_of, bytes_of
+from truegreen.core.errors import EvidenceProblem, ReachProblem
+from truegreen.wiring.reading import beginning_of, bytes_of, session_at
 
 
 def test_a_file_is_read_up_to_the_limit(tmp_path):
@@ -45,3 +45,16 @@ def test_a_file_that_has_to_be_there_is_named(tmp_path, name, said):
     assert b"123" == bytes_of(tmp_path / "x", 3)
     with pytest.raises(ReachProblem, match=rf"cannot be read: .*{said} \[file-unreadable\]"):
         bytes_of(tmp_path / name, 9)
+
+
+def test_a_file_that_is_no_account_of_a_replay_is_named(tmp_path):
+    """Several may be given: the sentence says which."""
+    path = tmp_path / "one.json"
+    path.write_text("import sys")
+    with pytest.raises(EvidenceProblem) as caught:
+        session_at(path)
+    assert ("session-unreadable", True, True) == (
+        caught.value.code,
+        "one.json" in caught.value.message and "not-json" in caught.value.message,
+        "--session FILE" in caught.value.hint,
+    )
