@@ -23,7 +23,7 @@ from typing import NoReturn
 import msgspec
 
 from truegreen.core.admission import Ask, Leave
-from truegreen.core.errors import UsageProblem
+from truegreen.core.errors import ReachProblem, UsageProblem
 from truegreen.core.policy import LimiterPolicy
 from truegreen.limiter import asking
 from truegreen.limiter.backend import Backend, Key
@@ -112,7 +112,7 @@ def acquire(where: Where, ask: Ask, tell: Callable[[Leave], None]) -> int:
     ask_host(policy, socket.gethostname())
     limiter = limiter_at(policy.backend, limits_of(policy), token=limiter_token(), holder=holder())
     try:
-        with _passing_on():
+        with _passing_on(), _owner_named(policy):
             leave = limiter.enter(ask)
             try:
                 tell(leave)
@@ -124,6 +124,18 @@ def acquire(where: Where, ask: Ask, tell: Callable[[Leave], None]) -> int:
     finally:
         limiter.close()
     return 0
+
+
+@contextlib.contextmanager
+def _owner_named(policy: LimiterPolicy) -> Iterator[None]:
+    """Whoever gets no leave hears whom to ask for more."""
+    try:
+        yield
+    except ReachProblem as problem:
+        if problem.code != "leave-refused":
+            raise
+        hint = f"{problem.hint}; the limits are {policy.owner}'s to change"
+        raise ReachProblem("leave-refused", problem.message, hint=hint) from problem
 
 
 def release(where: Where, key: Key, lease: str, used_tokens: int | None) -> None:
@@ -140,9 +152,10 @@ def run(where: Where, ask: Ask, command: tuple[str, ...], say: Say) -> int:
 
     Raises: UsageProblem ``command-not-started``; what asking for leave raises.
     """
-    limiter = limiter_of(limits_in(where), say)
+    policy = limits_in(where)
+    limiter = limiter_of(policy, say)
     try:
-        with _passing_on() as child, limiter.leave(ask) as held:
+        with _passing_on() as child, _owner_named(policy), limiter.leave(ask) as held:
             code = child.outcome(command)
             if held.is_lost:
                 say("the lease ended while the command ran: somebody else may have had its place")

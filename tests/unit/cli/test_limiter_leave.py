@@ -60,7 +60,11 @@ def test_a_shell_gets_a_lease_and_hands_it_back(place, count, capfd):
     lease = capfd.readouterr().out.strip()
     assert [lease] == [held.id for held in count.state(Key()).places]
     assert 3 == run(["limiter", "acquire", "--wait", "0"])
-    assert "1 of 1 places are taken and the ask does not wait [leave-refused]" in capfd.readouterr().err
+    told = capfd.readouterr().err
+    assert "1 of 1 places are taken and the ask does not wait [leave-refused]" in told
+    assert "hint: truegreen limiter status; the limits are @ana's to change" in told
+    assert 3 == run(["limiter", "run", "--wait", "0", "--", "true"])
+    assert "the limits are @ana's to change" in capfd.readouterr().err
     assert (0, 0) == (run(["limiter", "release", lease]), run(["limiter", "release", lease]))
     assert () == count.state(Key()).places
     assert 0 == run(["limiter", "acquire", "--format", "json", "--cost", "1"])
