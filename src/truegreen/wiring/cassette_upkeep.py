@@ -164,7 +164,9 @@ def files_of(folder: Path) -> dict[str, bytes | None]:
     """
     if not folder.is_dir():
         raise ReachProblem(
-            "file-unreadable", f"{quoted(str(folder))} is no folder, a folder of recordings is asked"
+            "file-unreadable",
+            f"{quoted(str(folder))} is no folder, a folder of recordings is asked",
+            hint="truegreen cassette list FOLDER",
         )
     opened = Folder(folder, write_atomic)
     return {name: opened.read(name) for name in opened.names()}
@@ -184,6 +186,12 @@ def every_file_of(folder: Path) -> dict[str, bytes | None]:
 
 
 def _cassette(file: Path) -> Cassette:
+    if not file.exists():
+        raise ReachProblem(
+            "file-unreadable",
+            f"{quoted(str(file))} cannot be read: there is no file of that name",
+            hint="truegreen cassette list FOLDER names the files; give FOLDER/NAME.json",
+        )
     return read_cassette(bytes_of(file, MAX_BYTES), "")
 
 

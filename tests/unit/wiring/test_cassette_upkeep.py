@@ -11,7 +11,7 @@ from factories.sessions import hit, session
 from truegreen.cassettes.cassette_file import read_cassette
 from truegreen.core.errors import EvidenceProblem, ReachProblem
 from truegreen.core.replay_session import write_session
-from truegreen.wiring.cassette_upkeep import counted, listed, logged, pruned
+from truegreen.wiring.cassette_upkeep import counted, listed, logged, pruned, shown
 
 
 @pytest.fixture
@@ -114,3 +114,10 @@ def test_a_session_that_is_given_twice_is_neither_logged_nor_pruned_by(cassettes
         assert "session-twice" == caught.value.code
     assert names == sorted(path.name for path in cassettes.glob("*.json"))
     assert [] == list(tmp_path.glob("*.jsonl"))
+
+
+def test_a_recording_that_is_not_there_is_told_with_the_way_to_its_name(cassettes):
+    """A key without folder and suffix is no file."""
+    with pytest.raises(ReachProblem) as caught:
+        shown(cassettes / "a5b4aeae8135", "text")
+    assert ("file-unreadable", True) == (caught.value.code, "cassette list" in caught.value.hint)
