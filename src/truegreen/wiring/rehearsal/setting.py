@@ -30,6 +30,12 @@ SMALL = (
     '[lanes.model-tests]\ntests = "tests/llm"\n'
 )
 """The policy of a checkout that has none."""
+SMALL_REPLAYED = """
+[lanes.replayed]
+kind = "contract-check"
+tests = "tests/replay"
+"""
+"""Added to it for a policy that replays and samples nothing, so that what fools a replay is tried too."""
 CASES = ("labels", "tone")
 """What the cases of every lane are called."""
 ENDINGS = (".yaml", ".json", ".py", ".ts", ".txt", "")
@@ -121,7 +127,8 @@ def setting_of(checkout: Path | None, environment: Mapping[str, str]) -> Setting
     name = f"{branch}:{POLICY_FILE}"
     policy = read_policy(data, kinds=RULES.facts(), name=name)
     if not any(map(is_sampled, policy.lanes)):
-        small = read_policy(SMALL.encode(), kinds=RULES.facts())
+        replayed = SMALL_REPLAYED if any(lane.replays for lane in policy.lanes) else ""
+        small = read_policy((SMALL + replayed).encode(), kinds=RULES.facts())
         return setting(small, "main", f"a small policy of its own, since {name} samples nothing")
     return setting(policy, branch, name)
 

@@ -114,3 +114,13 @@ def test_side_branches_are_never_listed_ones():
     """A branch that the policy guards would be a base."""
     found = under(HEAD + '[check]\nbranches = ["weak", "weak-2"]\n[lanes.one]\ntests = "evals"\n')
     assert ["weak-2-2", "change", "main-2"] == [found.branch(name) for name in ("weak", "change", "main")]
+
+
+def test_a_policy_that_only_replays_has_a_small_one_that_replays_too(disk):
+    """Otherwise nothing that fools a replay would be tried for it."""
+    own = HEAD + '[lanes.replies]\nkind = "contract-check"\ntests = "evals"\n'
+    disk.commit({"truegreen.toml": own.encode()}, branch="main")
+    found = setting_of(disk.path, ENVIRONMENT)
+    assert [("model-tests", False), ("replayed", True)] == [
+        (cast.lane.name, cast.is_replayed) for cast in found.casts
+    ]
