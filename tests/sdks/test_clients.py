@@ -17,12 +17,13 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 WORD = '{"word":"grün ✓"}'
 CLIENTS = {
-    "openai": ([sys.executable, PROGRAMS / "openai_sdk.py"], 5),
-    "anthropic": ([sys.executable, PROGRAMS / "anthropic_sdk.py"], 4),
-    "plain": ([sys.executable, PROGRAMS / "plain_clients.py"], 5),
-    "node": (["node", PROGRAMS / "node_fetch.mjs"], 2),
+    "openai": ("python", "openai_sdk.py", 5),
+    "anthropic": ("python", "anthropic_sdk.py", 4),
+    "plain": ("python", "plain_clients.py", 4),
+    "curl": ("curl", "curl_child.py", 1),
+    "node": ("node", "node_fetch.mjs", 2),
 }
-"""Command, and how many calls it makes."""
+"""What must be on this machine, the program that runs, and how many calls it makes."""
 
 
 def flat(printed):
@@ -36,10 +37,11 @@ def flat(printed):
 @pytest.fixture(params=CLIENTS)
 def client(request):
     """A client that this machine has."""
-    command, calls = CLIENTS[request.param]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"NOT RUN: there is no {command[0]} on this machine, so this client is not covered here")
-    return [str(word) for word in command], calls
+    needed, program, calls = CLIENTS[request.param]
+    if needed != "python" and shutil.which(needed) is None:
+        pytest.skip(f"NOT RUN: there is no {needed} on this machine, so this client is not covered here")
+    runner = sys.executable if program.endswith(".py") else needed
+    return [runner, str(PROGRAMS / program)], calls
 
 
 def test_what_was_recorded_is_replayed(client, run, reached, key, tmp_path):

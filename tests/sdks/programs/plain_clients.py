@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients without an SDK: requests, httpx2, aiohttp, urllib and curl, each with a seed of its own."""
+"""Clients without an SDK: requests, httpx2, aiohttp and urllib, each with a seed of its own."""
 
 import asyncio
 import json
 import os
-import subprocess
 import urllib.request
 
 import aiohttp
@@ -38,14 +37,6 @@ def by_urllib():
         return content(json.load(answer))
 
 
-def by_curl():
-    """A program in C."""
-    options = [word for name, value in HEADERS.items() for word in ("-H", f"{name}: {value}")]
-    command = ["curl", "-sS", *options, "-d", json.dumps(body(5)), URL]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=30)
-    return content(json.loads(done.stdout))
-
-
 if __name__ == "__main__":
     print(
         json.dumps(
@@ -54,7 +45,6 @@ if __name__ == "__main__":
                 content(httpx2.post(URL, json=body(2), headers=HEADERS, timeout=30).json()),
                 asyncio.run(by_aiohttp()),
                 by_urllib(),
-                by_curl(),
             ]
         )
     )
