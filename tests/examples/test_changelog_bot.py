@@ -9,6 +9,7 @@ import json
 import shlex
 import subprocess
 import sys
+import tempfile
 import zipfile
 from base64 import b64decode
 from itertools import pairwise
@@ -66,10 +67,12 @@ def decisions(out):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """The whole demo, told once."""
-    out = tmp_path_factory.mktemp("told") / "out"
-    return demo(out), out
+def told():
+    """The whole demo, told once; what it leaves lies inside of this checkout, as with ``./dev demo``."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="demo-", dir=ROOT / "build") as folder:
+        out = Path(folder) / "out"
+        yield demo(out), out
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from truegreen import version
 from truegreen.core.errors import EvidenceProblem, UsageProblem
 from truegreen.core.outcome import Exit
 from truegreen.wiring import gate as wiring
-from truegreen.wiring.checkout import repository_of
+from truegreen.wiring.checkout import repository_of, working_copies_of
 from truegreen.wiring.environment import environment
 from truegreen.wiring.screens import FORMATS, screen
 from truegreen.wiring.tripwire import refuse_code_of_the_change
@@ -94,7 +94,7 @@ def gate(  # noqa: PLR0913 - one parameter an option
         made, record = wiring.replayed(replay, version())
     else:
         clone = repository_of(repository, Path())
-        refuse_code_of_the_change((Path(), clone), environment())
+        refuse_code_of_the_change(working_copies_of(Path(), clone), environment())
         request = wiring.Request(
             evidence=evidence,
             repository=clone,

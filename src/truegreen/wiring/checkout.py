@@ -24,6 +24,19 @@ def repository_of(named: Path | None, folder: Path) -> Path:
     """The repository that was named, or the one that holds ``folder``, or the folder itself."""
     if named is not None:
         return named
-    if (folder / ".git").exists() or all((folder / name).exists() for name in BARE):
+    if (folder / ".git").exists() or _is_bare(folder):
         return folder
     return checkout_of(folder) or folder
+
+
+def working_copies_of(folder: Path, clone: Path) -> tuple[Path, ...]:
+    """The working copies whose code a gate that is started in ``folder`` on ``clone`` must not have loaded.
+
+    A bare clone has none, whatever lies around it.
+    """
+    named = () if _is_bare(clone) else (clone,)
+    return tuple(dict.fromkeys(filter(None, map(checkout_of, (folder, *named)))))
+
+
+def _is_bare(folder: Path) -> bool:
+    return not (folder / ".git").exists() and all((folder / name).exists() for name in BARE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truegreen.wiring.checkout import checkout_of, repository_of
+from truegreen.wiring.checkout import checkout_of, repository_of, working_copies_of
 
 
 @pytest.fixture
@@ -45,3 +45,12 @@ def test_a_linked_working_copy_counts_by_its_file(tmp_path):
     (tmp_path / ".git").write_text("gitdir: elsewhere\n", encoding="utf-8")
     (tmp_path / "a").mkdir()
     assert tmp_path == checkout_of(tmp_path / "a")
+
+
+def test_a_bare_clone_has_no_working_copy_whatever_lies_around_it(work, tmp_path):
+    """A gate on a clone that a checkout happens to hold loads nothing of the change."""
+    outside = tmp_path / "outside"
+    assert () == working_copies_of(outside, work / "clone.git")
+    assert (work,) == working_copies_of(work / "a", work / "clone.git")
+    assert (work,) == working_copies_of(outside, work / "a" / "b")
+    assert (work,) == working_copies_of(work, work)
