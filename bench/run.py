@@ -18,13 +18,24 @@ from pathlib import Path
 from types import ModuleType
 
 import measuring
-from rows import cassettes, gate, limiter, limiter_remote, proxy, retries, sampling, start_up
+from rows import (
+    cassettes,
+    gate,
+    limiter,
+    limiter_remote,
+    limiter_together,
+    proxy,
+    retries,
+    sampling,
+    start_up,
+)
 
 ROWS: tuple[ModuleType, ...] = (
     start_up,
     gate,
     sampling,
     limiter,
+    limiter_together,
     retries,
     proxy,
     cassettes,

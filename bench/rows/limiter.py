@@ -4,7 +4,7 @@
 - One process: acquires of a rate that is never reached, each handed back, beside libraries that count in memory and
   the article's bucket in a file.
 - Eight processes, one file: all acquires together, their start not counted, beside 20,000 a second and the article's
-  bucket. The libraries beside count in memory, or take milliseconds for a file: pyrate-limiter's is measured alone.
+  bucket; what else can be shared is measured in `limiter_together`.
 - Fairness: eight processes want two places and hold each for 20 ms. Nobody can wait less than three turns in the worst
   case; the longest wait of anybody is compared with that.
 - 100 tasks at 10 a second with a burst of 10 cannot end before 9 s.
@@ -74,7 +74,7 @@ def rows(folder: Path) -> tuple[Row, ...]:
             name=f"{ALONE} acquires and returns, one process, file",
             ours=alone,
             peer_name="the article's bucket, no returns",
-            peer=lambda: _article(folder / "bucket", ALONE),
+            peer=lambda: bucket_of_the_article(folder / "bucket", ALONE),
             target=1,
             rounds=5,
         ),
@@ -90,7 +90,7 @@ def rows(folder: Path) -> tuple[Row, ...]:
             name=f"{PROCESSES * TOGETHER} acquires, eight processes, one file",
             ours=lambda: _together(_ours(folder / "shared")),
             peer_name="the article's bucket",
-            peer=lambda: _together(lambda: _article(folder / "bucket", TOGETHER)),
+            peer=lambda: _together(lambda: bucket_of_the_article(folder / "bucket", TOGETHER)),
             target=1,
             rounds=5,
         ),
@@ -98,7 +98,7 @@ def rows(folder: Path) -> tuple[Row, ...]:
             name=f"{PROCESSES * TOGETHER} acquires and returns, eight processes, one file",
             ours=lambda: _together(_ours(folder / "leases", in_flight=100)),
             peer_name="the article's bucket, no returns",
-            peer=lambda: _together(lambda: _article(folder / "bucket", TOGETHER)),
+            peer=lambda: _together(lambda: bucket_of_the_article(folder / "bucket", TOGETHER)),
             target=1,
             rounds=5,
         ),
@@ -229,7 +229,7 @@ def _paced(folder: Path) -> float:
         limiter.close()
 
 
-def _article(path: Path, number: int) -> float:
+def bucket_of_the_article(path: Path, number: int) -> float:
     """The published bucket: state replaced under a lock; capacity and refill that are never reached."""
     started = time.perf_counter()
     for _ in range(number):
