@@ -123,11 +123,15 @@ def check(request: CheckRequest, environment: Mapping[str, str]) -> CheckResult:
 
 
 def _refuse_other_commit(session: ReplaySession, checked_out: str | None) -> None:
-    """A replay of other code proves nothing about this one. Raises: EvidenceProblem ``replay-of-other-commit``."""
-    if session.commit and session.commit != checked_out:
+    """A replay of other code, or of nobody knows which, proves nothing about this one.
+
+    Raises: EvidenceProblem ``replay-of-other-commit``.
+    """
+    if session.commit != checked_out:
+        ran = f"commit {session.commit[:12]}" if session.commit else "no commit that git could name"
         raise EvidenceProblem(
             "replay-of-other-commit",
-            f"the replay ran on commit {session.commit[:12]}, {str(checked_out)[:12]} is checked out",
+            f"the replay ran on {ran}, {str(checked_out)[:12]} is checked out",
             hint="replay again: truegreen proxy run --mode replay --help",
         )
 

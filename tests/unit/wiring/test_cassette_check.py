@@ -82,11 +82,21 @@ def repository(tmp_path, recordings):
     return root
 
 
+def head_of(root):
+    """The commit that is checked out."""
+    told = subprocess.run(
+        ["git", "-C", root, "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    )
+    return told.stdout.strip()
+
+
 @pytest.fixture
 def session(tmp_path, recordings):
-    """A file of what a replay left, with other claims."""
+    """A file of what a replay of the repository's head left, with other claims."""
 
     def made(name="session.json", **changes):
+        if (tmp_path / "repository" / ".git").exists():
+            changes = {"commit": head_of(tmp_path / "repository")} | changes
         lane = msgspec.defstruct("Lane", [("cassettes", str)])(cassettes="cassettes")
         path = tmp_path / name
         path.write_bytes(write_session(replays.replay(lane, recordings, **changes)))
@@ -237,11 +247,12 @@ def test_no_lane_of_the_kind_is_built_in():
     assert json.dumps(replays.LABELS)
 
 
-def test_a_replay_of_another_commit_writes_no_record(repository, session):
-    """The code has changed since: the old account says nothing about it. That of this commit counts."""
-    head = subprocess.check_output(["git", "-C", repository, "rev-parse", "HEAD"], text=True).strip()
+@pytest.mark.parametrize("commit", ["1" * 40, ""])
+def test_a_replay_of_another_commit_or_of_none_writes_no_record(repository, session, commit):
+    """Nobody knows which code it was: the account says nothing about this one. That of this commit counts."""
+    head = head_of(repository)
     with pytest.raises(EvidenceProblem) as caught:
-        check(asked(repository, sessions=(session(commit="1" * 40),)), ENVIRONMENT)
+        check(asked(repository, sessions=(session(commit=commit),)), ENVIRONMENT)
     assert ("replay-of-other-commit", []) == (caught.value.code, [*repository.glob("artifacts/*")])
     assert Exit.DONE == check(asked(repository, sessions=(session(commit=head),)), ENVIRONMENT).code
 
