@@ -57,6 +57,8 @@ CODES: Final = (
 FAILS, UNKNOWN, NOTE = "fails", "unknown", "note"
 _TRUNCATED: Final = frozenset({"cassette-truncated", "empty"})
 _OK: Final = range(200, 300)
+_MOST_PLACES: Final = 3
+"""Places of one schema that a finding names."""
 _LONGEST: Final = 300
 """Most characters of a problem or a place."""
 
@@ -115,9 +117,8 @@ class _Check:
             return
         for contract in self.contracts.by_template.values():
             if places_ := loose_places(contract.schema):
-                told = (
-                    f"{'; '.join(places_[:3])}{f' and {len(places_) - 3} more' if len(places_) > 3 else ''}"  # noqa: PLR2004 - as many as are read at once
-                )
+                rest = len(places_) - _MOST_PLACES
+                told = "; ".join(places_[:_MOST_PLACES]) + (f" and {rest} more" if rest > 0 else "")
                 self.add("contract-loose", NOTE, contract.schema_file, contract=contract, problem=told)
             if is_floating(contract.model):
                 sentence = f"the model {quoted(contract.model, 80)} is named without date, revision or digest: pin it"

@@ -79,8 +79,8 @@ def run(
     """Run a command whose only way to the model is the proxy.
 
     Starts the proxy on free ports of loopback, tries the guard, sets the variables that SDKs read, runs CMD and
-    passes signals on. Exit 1 for a miss or an attempt to get past the proxy, even if CMD swallowed it; else CMD's
-    own exit code.
+    passes signals on. Exit 1 for a miss or an attempt to get past the proxy, even if CMD swallowed it; 3
+    for a replay with --whole that asked for nothing; else CMD's own exit code.
     """
     from truegreen.proxy.modes import Mode, Options, Pace  # noqa: PLC0415 - asyncio, which the help need not load
     from truegreen.wiring import proxy_run  # noqa: PLC0415 - as above

@@ -93,7 +93,9 @@ def run(request: Request, environment: Mapping[str, str], say: Callable[[str], N
         write_atomic(request.session, run_end.write_session(end.session))
     for line in run_end.lines(end):
         say(line)
-    return Exit.BLOCK if run_end.is_red(end) else ended.code
+    if run_end.is_red(end):
+        return Exit.BLOCK
+    return Exit.HOLD if ended.code == 0 and run_end.played_nothing(end) else ended.code
 
 
 def _run(

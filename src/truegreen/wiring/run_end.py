@@ -6,6 +6,7 @@ and guard; the account of a replay, to ``replay_account``.
 
 - Red in every mode: what the proxy noted as trouble. Red in replay besides: a miss, what was no request, an attempt to
   get past the proxy, a packet that the witness lost.
+- A replay that is said to be whole and asked for nothing is no pass: exit 3.
 - What makes a replay red and is no miss is in its account as a command that failed, whatever the command returned.
 - Several proxies are one run: their accounts are joined.
 """
@@ -24,7 +25,7 @@ from truegreen.proxy.session import Tally
 from truegreen.wiring.model_proxy import OpenedProxy
 from truegreen.wiring.replay_account import Ending
 
-__all__ = ["End", "is_red", "joined_session", "lines", "write_session"]
+__all__ = ["End", "is_red", "joined_session", "lines", "played_nothing", "write_session"]
 
 MOST_TOLD = 10
 """Lines of one kind that are told; the rest is counted."""
@@ -55,6 +56,12 @@ def is_red(end: End) -> bool:
     if any(tally.is_red for tally in end.tallies):
         return True
     return end.mode is Mode.REPLAY and bool(end.ended.attempts or end.ended.lost)
+
+
+def played_nothing(end: End) -> bool:
+    """Whether a replay that is said to be whole asked for nothing at all: such a run has shown nothing."""
+    session = end.session
+    return session is not None and session.complete and not (session.hits or session.misses)
 
 
 def joined_session(
@@ -89,6 +96,8 @@ def lines(end: End) -> list[str]:
     told = [f"truegreen proxy: {end.mode.value}, guard {end.guard}: {', '.join(_counts(end))}"]
     if end.session is not None and end.session.before is None:
         told.append(f"there are no recordings in {end.session.cassettes}: every request is a miss")
+    if played_nothing(end):
+        told.append("nothing was asked for, and the command is said to run everything: that shows nothing")
     misses = [f"miss: {miss.message} [{miss.code}]" for tally in end.tallies for miss in tally.misses]
     told += _cut(misses)
     word = "refused" if is_replay else "not recorded"

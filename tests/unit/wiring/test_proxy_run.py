@@ -118,6 +118,14 @@ def test_a_command_that_was_killed_did_not_run_everything(run, tmp_path):
     )
 
 
+def test_a_whole_replay_that_asked_for_nothing_is_no_pass(run):
+    """A suite that collects nothing, say: exit 3, unless the command failed by itself; without --whole nobody claims it."""
+    code, _, told = run("replay", "--", "true", options=["--whole"])
+    assert (3, True) == (code, "nothing was asked for" in " ".join(told))
+    assert 7 == run("replay", "--", "sh", "-c", "exit 7", options=["--whole"])[0]
+    assert 0 == run("replay", "--", "true")[0]
+
+
 def test_a_command_sees_stand_ins_in_replay_and_its_own_keys_otherwise(run):
     """And the mode, and the proxy's address wherever an SDK looks for one."""
     show = ["--", sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
